@@ -308,7 +308,7 @@ def make_write_targets(game: Game) -> Compiled:
 
 
 class Kernels(NamedTuple):
-    """The compiled entry points; what is not called is not compiled."""
+    """The compiled entry points. They are compiled when they are first called."""
 
     play_matches: Compiled
     """(table, keys, results, depth, plies, None, T, other)"""

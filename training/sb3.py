@@ -129,7 +129,7 @@ class PpoRun:
         return int(self.updates * self.size)
 
     def step(self) -> Json:
-        """Plays one rollout and learns from it; returns what is logged."""
+        """Plays one rollout and learns from it; returns the logged values."""
         start = time.perf_counter()
         torch.manual_seed(self.seed + 1_000_003 * self.updates)
         np.random.seed((self.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
@@ -153,7 +153,7 @@ class PpoRun:
         return found | {"starts": np.ones(self.envs.num_envs, np.uint8) if starts is None else starts.astype(np.uint8)}
 
     def restore(self, tensors: Tensors, updates: int) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         load_parameters(self.model.policy, named(tensors, "policy"))
         load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))
         self.updates = updates

@@ -1,19 +1,16 @@
-"""AlphaZero: a network with a value and a policy learns from its Monte Carlo tree searches in self-play.
+"""AlphaZero: trains a network with a policy and a value on its Monte Carlo tree searches in self-play.
 
-As in Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play" (Science,
-2018), for two-player games, with chance or without. Each iteration plays games with the newest network: every action is chosen by
-`leafwise.search.mcts`, whose new nodes the network values and gives a prior in one evaluation, with noise on the prior of the
-root. A position teaches the shares of the simulations that its actions got, and the outcome of the game, or with `--td-lambda`
-below 1 what the searches that follow say of it. The last positions are learned from, under random symmetries. After every
-`--evaluate-every` iterations the newest network meets the best so far, by the same search without noise, which it replaces only if
-a sequential test says that it is better, in games of chance unless it says that it is worse.
+Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play" (Science,
+2018). For two-player games, with or without chance. Each iteration plays games with the newest network. `leafwise.search.mcts`
+chooses every action; the network gives value and prior of a new node in one evaluation, and the root's prior gets noise. The
+targets of a position are the shares of the simulations of its actions, and the outcome of the game, or with `--td-lambda` below 1
+a mean of the outcome and the following root values. The network trains on samples of the replay buffer under random symmetries.
 
-Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `rollout/staleness` (iterations that the
-network of the games was behind), `rollout/repeated` (pieces begun again, since their process was gone), `time/fps` (positions a
-second), `train/loss`, `train/policy_loss`, `train/policy_entropy` (of the searches: what is left of the policy's loss where the
-network has learned them), `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest
-network; the first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play by the value
-alone keeps it, by the exact solver, which judges but teaches nothing).
+Every `--evaluate-every` iterations the newest network plays a match against the best one, with the same search without noise. It
+becomes the best if a sequential test finds it better; in games of chance, unless the test finds it worse.
+
+docs/methods/alphazero.md lists what is logged. `train/policy_entropy` is the entropy of the policy targets, which is the minimum
+of the policy's loss. `eval/keeps_value` compares play at depth 1 with the exact solver, which gives no targets.
 """
 
 from __future__ import annotations
@@ -99,7 +96,7 @@ class Config(IterationOptions):
 
 
 class AlphaZero(IterationLearner):
-    """One run: networks, replay, files."""
+    """One run: networks, replay buffer, files."""
 
     method, unit = "alphazero", "iterations"
 
@@ -133,7 +130,7 @@ class AlphaZero(IterationLearner):
         self.begin(pool=1, plies=config.plies, play=partial(play_pairs, self.actor, simulations=simulations))
 
     def fresh(self) -> Module:
-        """Returns the module that training starts from."""
+        """Returns the initial module."""
         from leafwise.training.networks import fresh_module, torch_module
 
         config = self.config
@@ -152,7 +149,7 @@ class AlphaZero(IterationLearner):
         return network.kind.torch_module(network)
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
-        """Returns the games of a generation as pieces of work."""
+        """Returns the jobs that play a generation."""
         positions, piece, number = self.config.positions, self.config.job_size, generation.number
         return [
             partial(
@@ -162,7 +159,7 @@ class AlphaZero(IterationLearner):
         ]
 
     def play(self) -> Logged:
-        """Takes the games of an iteration into the replay; returns what is logged."""
+        """Plays the games of an iteration into the replay buffer; returns the logged values."""
         start = time.perf_counter()
         self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
         generation, found = self.generations.take()
@@ -173,7 +170,7 @@ class AlphaZero(IterationLearner):
         return logged_games(counts, total, time.perf_counter() - start) | self.behind(generation)
 
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any]]:
-        """Returns what draws a batch from the replay, and its loss, that of the value and that of the policy."""
+        """Returns a function that samples a batch from the replay buffer, and the loss of value and policy."""
         from leafwise.training.networks import policy_loss, values_for_two
 
         config, n = self.config, self.config.batch_size
@@ -200,7 +197,7 @@ class AlphaZero(IterationLearner):
         return sample, loss_by
 
     def learn(self) -> Logged:
-        """Learns from the replay for one cycle of the learning rate; returns what is logged."""
+        """Trains on the replay buffer for one cycle of the learning rate; returns the logged values."""
         self.policy_losses: list[float] = []
         self.entropies: list[float] = []
         told = super().learn()

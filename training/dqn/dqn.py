@@ -1,17 +1,16 @@
-"""Masked double Q-learning by self-play: a network learns what actions are worth, or the states that they lead to.
+"""Double DQN with masked actions, by self-play: trains a network on values of actions, or of the states that follow.
 
-`QLearner.advance` is the run: it plays (`Player.step` of `games`), learns from batches of the replay (`Learning.step` of
-`learning`: target, loss, update) and returns what is logged. `target_of` says which of three targets is learned.
+`QLearner.advance` is the run: it plays (`Player.step` in `games`), trains on batches of the replay buffer (`Learning.step` in
+`learning`: target, loss, update) and returns what is logged. `target_of` chooses one of three kinds of targets.
 
-Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep
-reinforcement learning with double Q-learning" (2016). By options: targets some steps ahead (Sutton, "Learning to predict by the
-methods of temporal differences", 1988; cut at random actions as in Watkins, "Learning from delayed rewards", 1989); prioritised
-replay (Schaul et al., 2016); a dueling head (Wang et al., 2016); target networks that follow slowly (Lillicrap et al., 2016);
-a share of random actions of its own for every game (Horgan et al., "Distributed prioritized experience replay", 2018); values of
-states instead of actions, whose successors the rules enumerate (afterstates: Sutton and Barto, 2018, section 6.8); targets that a
-search finds (Veness et al., "Bootstrapping from game tree search", 2009). Differences: docs/methods/dqn.md.
+Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep reinforcement
+learning with double Q-learning" (2016). Options add n-step targets (Sutton, "Learning to predict by the methods of temporal
+differences", 1988; cut at random actions as in Watkins, "Learning from delayed rewards", 1989); prioritized replay (Schaul et
+al., 2016); a dueling head (Wang et al., 2016); soft target updates (Lillicrap et al., 2016); a different exploration in every
+game (Horgan et al., "Distributed prioritized experience replay", 2018); values of afterstates (Sutton and Barto, 2018, section
+6.8); targets from a search (Veness et al., "Bootstrapping from game tree search", 2009).
 
-What is logged stands in docs/methods/dqn.md.
+docs/methods/dqn.md lists what is logged, and the differences from these papers.
 """
 
 from __future__ import annotations
@@ -183,7 +182,7 @@ def target_of(config: Config) -> Target:
 
 
 class QLearner(GatedLearner):
-    """One run: networks, games, replay, files."""
+    """One run: networks, games, replay buffer, files."""
 
     method, unit = "dqn", "decisions"
 
@@ -220,7 +219,7 @@ class QLearner(GatedLearner):
         return self.replay.recorded
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.learning.restore(tensors, metadata["batches"])
         for name in ("rows", "streams"):
@@ -231,7 +230,7 @@ class QLearner(GatedLearner):
             self.generations.restore(tensors, metadata["ahead"], self.newest)
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
         told: Json = {"done": self.done, "batches": self.learning.batches}
         if self.config.priority:

@@ -1,4 +1,4 @@
-"""Q-learning's games, many at once, a row each: one step of all in the learner's process, or many of some as a piece of work.
+"""The games of Q-learning, side by side, one row each: steps in the learner's process, or jobs of many steps.
 
 The compiled part comes first; its `rows` are [n, width].
 """
@@ -47,7 +47,7 @@ from leafwise.training.games import (
 
 
 class Kernels(NamedTuple):
-    """The compiled entry points; what is not called is not compiled."""
+    """The compiled entry points. They are compiled when they are first called."""
 
     start_games: Compiled
     """(table, rows, streams, plies, T)"""

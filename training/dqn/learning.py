@@ -1,4 +1,4 @@
-"""What Q-learning's networks learn from, and how: the replay, targets by it and by searches with a target network, loss, update."""
+"""The learning side of DQN: replay buffer, targets from it or from searches with the target network, loss, update."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Decided(Replay):
         return found
 
     def restore(self, tensors: Tensors, recorded: int, highest: float = 1.0) -> None:
-        """Takes the state of a checkpoint after so many decisions."""
+        """Restores the decisions of a checkpoint, made after `recorded` decisions."""
         super().restore(tensors, recorded)
         self.highest = highest
         if self.priorities is not None:
@@ -215,7 +215,7 @@ class Learning:
         """Those of the target network."""
 
     def fresh(self) -> Any:
-        """Returns the module that training starts from."""
+        """Returns the initial module."""
         game, config = self.game, self.config
         if config.network != SPARSE:
             says: Says = "value" if self.wanted == "afterstate" else "q"
@@ -234,7 +234,7 @@ class Learning:
         return found | prefixed("adam", optimizer_tensors(self.optimizer))
 
     def restore(self, tensors: Tensors, batches: int) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         load_parameters(self.online, named(tensors, "online"))
         load_parameters(self.target, named(tensors, "target"))
         load_optimizer(self.optimizer, named(tensors, "adam"))

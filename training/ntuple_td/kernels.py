@@ -1,4 +1,4 @@
-"""The compiled part of temporal-difference learning: games of the network, learned from backward, or played for figures.
+"""Compiled TD learning with n-tuple networks: training games with backward updates, and games for evaluation.
 
 One set of factories, whose functions are compiled per game, shape of the network and way of learning. Arrays: rows `S`
 [rows, width] of the game; `trainer` is a `Trainer`; `T` are the game's tables, with the network in `T.leaf`.
@@ -263,7 +263,7 @@ class Trainer(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The compiled entry points; what is not called is not compiled."""
+    """The compiled entry points. They are compiled when they are first called."""
 
     td_games: Compiled
     """(trainer, moves, learning_rate, trace_decay, restart, T)"""

@@ -1,21 +1,23 @@
-"""Temporal differences: an n-tuple network learned by greedy play, TD(lambda) backward along each trajectory.
+"""TD(lambda) with n-tuple networks: trains tables of values by greedy play, backward along each trajectory.
 
-Sources: Szubert and Jaskowski, CIG 2014 (n-tuple networks by TD on afterstates); Yeh, Wu et al., "Multi-stage temporal
-difference learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), splits); Jaskowski, "Mastering 2048 with
-delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); Baxter, Tridgell and Weaver, "TDLeaf", 1999
-(targets from a search: here a trajectory's states learn the value of the search made there). Differences: the target is
-the potential to come, sum of (a cell's points)**power; a trajectory longer than `restart` moves is followed by one from
-its middle, if trajectories do not begin in turn at highest cells (`carousel`, Jaskowski 2018); the rate is held, then falls
-geometrically (`--decay-start 1`: a constant rate); the tables may be averaged over the run (Shamir and Zhang, "Stochastic gradient
-descent for non-smooth optimization", ICML 2013), which takes away noise of the rate sooner than a lower rate.
+Sources: Szubert and Jaskowski, CIG 2014 (n-tuple networks by TD on afterstates); Yeh, Wu et al., "Multi-stage temporal difference
+learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), splits); Jaskowski, "Mastering 2048 with delayed temporal
+coherence learning", TCIAIG 2018 (a learning rate for each weight, carousel shaping); Baxter, Tridgell and Weaver, "TDLeaf", 1999
+(targets from a search: the states of a trajectory learn the root values of their searches).
 
-With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
-not reproducible bit by bit.
+Differences: the target is the potential to come, the sum of (a cell's points)**power. A trajectory longer than `--restart` moves
+is followed by one from its middle, unless trajectories start in turn at highest cells (`--carousel`). The learning rate is
+constant at first and then falls geometrically (`--decay-start 1`: always constant). The tables may be averaged over the run
+(Shamir and Zhang, "Stochastic gradient descent for non-smooth optimization", ICML 2013), which reduces the noise of the updates
+sooner than a lower learning rate does.
 
-Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential),
-`train/rate`, `time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with
-seeds from 900,000). Kept is the best network of these evaluations until the run ends; then the last one, which the falling
-rate has made better than few games can tell, unless the other beats it by three standard errors on ten times the games.
+With `--actors 2` two threads play and learn on shared tables without locks (Niu et al., "Hogwild!", 2011). This is faster but not
+reproducible bit by bit.
+
+Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential), `train/rate`,
+`time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with seeds from 900,000).
+During the run the best network of these evaluations is kept. At the end the last network replaces it, unless the best one is
+better by three standard errors on ten times the games.
 """
 
 from __future__ import annotations
@@ -258,14 +260,14 @@ class NTupleTd(Learner):
         return tensors
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         told: Json = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
         told |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
         tensors, of_every_run = super().state()
         return self.arrays() | tensors, told | of_every_run
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         for name, own in self.arrays().items():
             own[:] = tensors[name]
@@ -292,7 +294,7 @@ class NTupleTd(Learner):
         return self.begun[actor][MOVES] + own - int(self.actors[actor].counts[MOVES])
 
     def play(self) -> None:
-        """Plays and learns up to the end of the interval, or until Ctrl-C."""
+        """Plays and trains to the end of the interval, or until Ctrl-C."""
         rate = rate_at(self.config, self.moves_begun) / self.network.active
         options = rate, self.config.td_lambda, self.config.restart, self.T
         threads = [
@@ -336,7 +338,7 @@ class NTupleTd(Learner):
         return float(lead.mean()) <= 3 * float(lead.std(ddof=1)) / np.sqrt(len(lead))
 
     def step(self) -> Logged:
-        """Learns for one interval, and now and then evaluates; returns what is logged.
+        """Learns for one interval, and now and then evaluates; returns the logged values.
 
         Ctrl-C breaks it off between two trajectories, or before the evaluation: then it goes on there.
         """
@@ -350,7 +352,7 @@ class NTupleTd(Learner):
         return logged
 
     def learn(self) -> Logged:
-        """Learns for one interval; returns what is logged."""
+        """Trains for one interval; returns the logged values."""
         self.begun = self.begun or [actor.counts.tolist() for actor in self.actors]
         moves, started, begun = self.done, time.perf_counter(), time.process_time()
         stoppable(self.play, self.T.stop)
@@ -360,7 +362,9 @@ class NTupleTd(Learner):
         played = self.counted() - np.sum(self.begun, axis=0)
         self.begun = []
         self.entries += 1
-        if exponent := self.config.average_exponent:  # the next log entry weighs entries**exponent in the mean of the tables
+        if (
+            exponent := self.config.average_exponent
+        ):  # the next log entry weighs entries**exponent in the mean of the tables
             share = np.float32((exponent + 1) / (self.entries + exponent))
             for start in range(0, len(self.network.weights.table), AT_ONCE):
                 kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
@@ -376,7 +380,7 @@ class NTupleTd(Learner):
         return logged
 
     def results(self) -> Json:
-        """Returns what results.json says."""
+        """Returns the contents of results.json."""
         own = {"trajectories": int(self.counted()[GAMES]), "hardware": hardware(len(self.actors))}
         return super().results() | own
 

@@ -1,4 +1,4 @@
-"""The SB3 side of masked PPO: a model and the sparse network that says the same, rewards in units, figures without files."""
+"""The SB3 side of PPO: the model, its export as a sparse network, scaled rewards, and a logger without files."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Masked PPO on the environment, by sb3-contrib: against itself or a built-in opponent, or alone; its value head becomes a leaf.
+"""PPO with masked actions by sb3-contrib: self-play, a fixed opponent, or single-player; its value head becomes a leaf.
 
-Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
-action masking" (2022); opponents out of earlier selves as in Bansal et al., "Emergent complexity via multi-agent competition"
-(2018). Policy and value share a first layer, which sees one feature for each cell and value of the observation, or what `sees`
-names; in two-player games the value goes through tanh, and the agent sits at a random seat. Rewards are divided by
-`scale`, in two-player games by the most that one is worth. A policy may begin with a guide's games, and in easier variants.
-What is kept is one network that says the value, what a decision is worth to the player who acts, and the policy.
+Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid action
+masking" (2022); opponents from earlier versions as in Bansal et al., "Emergent complexity via multi-agent competition" (2018).
+Policy and value share the first layer. Its input is one feature for each cell and value of the observation, or what `--sees`
+names. In two-player games the value goes through tanh, and the agent has a random seat. Rewards are divided by `--scale`, in
+two-player games by the maximum outcome. Training may start with games of a guide, and in easier variants. The result is one
+network with the value of a decision for the player who acts, and the policy.
 
-What is logged stands in docs/methods/ppo.md.
+docs/methods/ppo.md lists what is logged.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class MaskedPpo(GatedLearner):
         return self.ppo.done
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.ppo.updates = metadata["updates"]
         self.move()
@@ -202,7 +202,7 @@ class MaskedPpo(GatedLearner):
         self.newest = self.exported()
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors, told = super().state()
         return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | told
 
@@ -213,7 +213,7 @@ class MaskedPpo(GatedLearner):
         if self.config.guide and not self.done:
             from leafwise.training.ppo.imitation import imitate
 
-            print(f"imitates {self.config.guide} first, in {self.config.guide_decisions:,} decisions", flush=True)
+            print(f"imitating {self.config.guide} in {self.config.guide_decisions:,} decisions first", flush=True)
             imitate(self.model, self.variants[self.place], self.config.guide, self.config.guide_decisions)
         self.move()
         logged, every = self.ppo.step(), self.config.evaluate_every

@@ -1,21 +1,22 @@
-"""Self-play with search-supervised values: a network learns what a shallow search with itself says of its own games.
+"""Self-play with search targets: trains a value network on root values of shallow searches that use the same network.
 
-Each iteration plays games with the newest network (some against an earlier self) and learns from the last positions; after
-every `--evaluate-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
-better, in games of chance unless it says that it is worse. The target of a position is the lambda-return of the root values of
-depth-1 or -2 searches along the game and of its outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS
-2009), and Baxter et al., TDLeaf (2000). Games begin with a random number of random actions, so that all kinds of positions are
-seen. What is learned is the value for the player who acts.
+Each iteration plays games with the newest network, some of them against an earlier best network. The positions go into a replay
+buffer, and the network trains on samples of it. Every `--evaluate-every` iterations the newest network plays a match against the
+best one. It becomes the best if a sequential test finds it better; in games of chance, unless the test finds it worse.
 
-With `--network` a torch module learns instead of a sparse network: the games of an iteration are played side by side, in pieces of
-`--piece` games each from a key of its own, so that all leaves of a round of decisions are valued in one call.
+The target of a position is the lambda-return of the root values along the game and of its outcome. Sources: Veness et al.,
+"Bootstrapping from game tree search" (NIPS 2009); Baxter et al., TDLeaf (2000). Games begin with a random number of random
+actions, so that the positions vary. The network predicts the value for the player who acts.
 
-A single-player game that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of
-`--mix`, and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its
-score is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`). In a
-single-player game with a score the return to come is learned.
+With `--network` a torch module replaces the sparse network. The games of an iteration are then played side by side, and one call
+of the module values all leaves of a round of decisions. A job has `--job-size` games, each with its own random stream.
 
-What is logged stands in docs/methods/selfplay.md.
+In a single-player game with two outcomes the network predicts the probability of winning. It plays all `--variants` alone, and
+the best network is the one that wins the largest share of the same games. Games of a guide teach only their outcomes there,
+because its score is no probability. The first iterations may be in easier variants (`--easy-variants`). In a single-player game
+with a score the network predicts the return to come.
+
+docs/methods/selfplay.md lists what is logged.
 """
 
 from __future__ import annotations
@@ -168,16 +169,16 @@ class Config(IterationOptions):
 
 
 SURPRISE = 0.5
-"""Positions are repeated whose target is further than this share of the most that a game is worth from what the network says."""
+"""A position is surprising if its target differs from the network's value by more than this share of the maximum outcome."""
 
 
 class SelfPlay(IterationLearner):
-    """One run: networks, replay, files."""
+    """One run: networks, replay buffer, files."""
 
     method, unit = "selfplay", "iterations"
     newest: Any
     own = False
-    """Whether targets are what the network says of positions, not what its search says."""
+    """Whether targets are the network's own values instead of root values of searches."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -238,13 +239,13 @@ class SelfPlay(IterationLearner):
         return bool(self.config.job_size) or not self.sparse
 
     def new_recorder(self, positions: int) -> Any:
-        """Returns what records games, of a sparse network so many positions at once."""
+        """Returns the recorder of games; `positions` is its size for a sparse network."""
         if not self.sparse:
             return BatchRecorder(self.variants, self.config, own=self.own)
         return Recorder(self.variants, self.newest, self.config, own=self.own, positions=positions)
 
     def fresh(self) -> Module:
-        """Returns the module that training starts from."""
+        """Returns the initial module."""
         from leafwise.training.networks import fresh_module, torch_module, typical_return, widened
 
         if not self.sparse and not self.config.init_from:
@@ -266,7 +267,7 @@ class SelfPlay(IterationLearner):
         return widened(network, self.config.hidden, seed, head=head)
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         if self.sparse:
             self.recorder.table.R[:] = tensors["stream"]
@@ -274,14 +275,14 @@ class SelfPlay(IterationLearner):
             self.games, self.gate.games = metadata["games"], metadata["match_games"]
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors, told = super().state()
         if self.sparse:
             return tensors | {"stream": self.recorder.table.R}, told
         return tensors, told | {"games": self.games, "match_games": self.gate.games}
 
     def played(self, number: int) -> list[int]:
-        """Returns which of `variants` an iteration is played in."""
+        """Returns the places in `variants` that an iteration plays."""
         hard, eased = len(self.mix), self.config.curriculum_iterations
         easy = [hard + k for k in range(len(self.easy))]
         later = max(0, number - eased)
@@ -292,11 +293,11 @@ class SelfPlay(IterationLearner):
         return self.shares
 
     def credit(self, number: int) -> float:
-        """Returns what a lost game counts in an iteration, as a share of how far it got."""
+        """Returns the partial credit of lost games in an iteration, as a share of their progress."""
         return float(self.config.partial_credit * max(0.0, 1 - number / max(self.config.partial_credit_iterations, 1)))
 
     def play(self) -> Logged:
-        """Takes the games of an iteration into the replay, played here or elsewhere; returns what is logged."""
+        """Plays the games of an iteration into the replay buffer, here or as jobs; returns the logged values."""
         start, total, counts = time.perf_counter(), 0, np.zeros(3, np.int64)
         found, more = self.from_elsewhere() if self.by_pieces else (self.from_here(), {})
         for place, recorded in found:
@@ -306,7 +307,7 @@ class SelfPlay(IterationLearner):
         return logged_games(counts, total, time.perf_counter() - start) | more
 
     def from_here(self) -> Iterator[tuple[int, Recorded]]:
-        """Yields variants and games of the newest network, some against an earlier best, all from one stream."""
+        """Plays games of the newest network here, from one random stream; yields variants and games."""
         earlier: Learned = self.newest
         guided, which = self.guided(self.done), self.played(self.done)
         if not guided and not self.solo:
@@ -317,7 +318,7 @@ class SelfPlay(IterationLearner):
             yield place, self.recorder.piece(game, count, self.newest, earlier, guided=guided, credit=credit)
 
     def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], Logged]:
-        """Returns variants and games of the iteration, played as pieces of work, and how far their network was behind."""
+        """Returns the variants and games of an iteration that jobs played, and the logged values of the jobs."""
         self.generations.fill(self.done, self.goal, self.networks)
         generation, found = self.generations.take()
         places = [place for place, _ in self.pieces_of(generation.number)]
@@ -328,7 +329,7 @@ class SelfPlay(IterationLearner):
         return bool(self.guide) and number < self.config.guide_iterations
 
     def keep(self, place: int, rows: Array, targets: Floats, *, repeats: int) -> None:
-        """Puts positions of a variant into the replay, those that surprise the newest network `repeats` times."""
+        """Adds positions of a variant to the replay buffer, surprising ones `repeats` times."""
         if repeats > 1:
             told = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[place]))
             times = np.where(np.abs(told - targets) > SURPRISE * self.newest.unit, repeats, 1)
@@ -336,19 +337,19 @@ class SelfPlay(IterationLearner):
         self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), place))
 
     def networks(self) -> dict[str, Learned]:
-        """Returns the networks of a generation that begins now: the newest, and an earlier best."""
+        """Returns the networks of a new generation: the newest, and one from the pool."""
         pool = self.gate.pool
         rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying)))
         return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
 
     def pieces_of(self, number: int) -> list[tuple[int, int]]:
-        """Returns variant and positions, or games of a network that is no sparse one, of each piece of an iteration."""
+        """Returns the variant and the size of each job of an iteration: positions, or games of a torch module."""
         which, piece = self.played(number), self.config.job_size or self.config.games
         each = -(-(self.config.positions if self.sparse else self.config.games) // len(which))
         return [(place, min(piece, each - begin)) for place in which for begin in range(0, each, piece)]
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
-        """Returns the games of a generation as pieces of work."""
+        """Returns the jobs that play a generation."""
         number = generation.number
         guided, credit = self.guided(number), self.credit(number)
         return [
@@ -359,7 +360,7 @@ class SelfPlay(IterationLearner):
         ]
 
     def described(self, rows: Array, places: Ints) -> tuple[Array, Floats32]:
-        """Returns features, or observations, and signs of rows of the variants at `places`."""
+        """Returns network inputs and signs for rows of the variants at `places`."""
         found, signs = np.zeros(0), np.ones(len(rows), np.float32)
         for place in np.unique(places):
             here, T = places == place, self.recorder.tables(self.newest, self.variants[place])
@@ -375,7 +376,7 @@ class SelfPlay(IterationLearner):
         return int(self.config.positions if self.sparse else self.fresh_positions)
 
     def advance(self) -> tuple[Logged, int | None]:
-        """Plays and learns; matches of a network that is no sparse one wait until games allow for them."""
+        """Plays and trains; matches of a torch module wait until enough training games are played."""
         logged, number = super().advance()
         if number is None or self.sparse:
             return logged, number
@@ -388,7 +389,7 @@ class SelfPlay(IterationLearner):
         return logged, number if self.gate.allowed else None
 
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
-        """Returns what draws a batch from the replay, and the loss: that of the network's head, or of the return to come."""
+        """Returns a function that samples a batch from the replay buffer, and the loss (None: that of the network's head)."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
         none, symmetric = np.zeros(n, np.int64), self.game.symmetry_count > 1
         most = 1.0 if self.solo and not self.scored else self.newest.unit
@@ -400,7 +401,7 @@ class SelfPlay(IterationLearner):
         both = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
 
         def sample() -> tuple[Array, Floats32]:
-            """Returns what the network sees and targets of random positions, under random symmetries where those matter."""
+            """Returns inputs and targets of random positions, under random symmetries unless the features are invariant."""
             chosen = rng.integers(0, self.replay.filled, n)
             rows = self.replay["rows"][chosen]
             if symmetric:
@@ -417,7 +418,7 @@ class SelfPlay(IterationLearner):
         return sample, returns_to_come
 
     def also_logged(self) -> Logged:
-        """Returns the newest network's rating among the reference players, at the depth of matches."""
+        """Returns the newest network's rating among the reference players, at --match-depth."""
         if self.references is None:
             return {}
         how: Json = {"rare": self.config.rare, "candidates": self.config.candidates or None}
@@ -425,7 +426,7 @@ class SelfPlay(IterationLearner):
 
 
 def replay_of(run: str, config: Any, game: Game) -> tuple[Array, Floats]:
-    """Returns rows [n, width] and targets [n] of a run's replay, the oldest first.
+    """Returns rows [n, width] and targets [n] of a run's replay buffer, the oldest first.
 
     Raises ValueError for a folder without a run's state, or with that of another game, variant or method.
     """

@@ -1,4 +1,4 @@
-"""Builders of ships by name, what each makes of the hull and requests of a seed, and ships to learn from.
+"""Builders of ships by name, their ships on the hull and requests of a seed, and training ships.
 
 Those are built by hand with exploration, or by looking ahead with a network, each state with what came of it.
 """
@@ -138,7 +138,7 @@ def hand_made_bar(game: Game, seeds: Iterable[int]) -> Floats:
 
 
 def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: str = "eval/gain") -> dict[str, Any]:
-    """Returns what is logged of the finished ships [n, words] of n seeds: quality, terms, a picture, gain over `bar` [n]."""
+    """Returns the logged values of the finished ships [n, words] of n seeds: quality, terms, a picture, gain over `bar` [n]."""
     T = game.tables().ship
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
     for k in range(len(rows)):
@@ -157,7 +157,7 @@ def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: st
 
 
 def of_presets(games: Sequence[Game], found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what is logged of ships of several presets: the first as it is, the others by name, the mean of all."""
+    """Returns the logged values of ships of several presets: the first as it is, the others by name, the mean of all."""
     logged = dict(found[0])
     for game, own in zip(games[1:], found[1:], strict=True):
         preset = game.options.preset

@@ -1,4 +1,4 @@
-"""Publishing networks that value unfinished ships: measured by the ships they build on final seeds.
+"""Publishes value networks for unfinished ships, measured by the ships they build on final seeds.
 
 A kind of `leafwise.training.publish`.
 """

@@ -1,14 +1,14 @@
-"""Learns which changes of a finished ship are worth a try, from the changes that it tries itself.
+"""Trains a network that proposes changes of a finished ship, on the results of the changes it tried.
 
-A ship is built by hand and changed, one part at a time (`leafwise.envs.starship.changes`). Of each change that was tried it learns
-whether the ship got better by it, from what was seen beforehand: three dense layers, cross-entropy, Adam. At first all changes
-look alike, and are tried at random. How many are seen for each try is drawn anew for every ship, so that poor ones are known too.
-Evaluation on the hulls and requests of seeds from 900,000 on, beside as many changes at random.
+The hand-made builder builds a ship, and single parts of it are changed (`leafwise.envs.starship.changes`). The network predicts
+from features of a change whether it improves the ship: three dense layers, cross-entropy, Adam. At first all changes are equally
+likely and are tried at random. The number of changes that the network chooses from is drawn anew for every ship, so that poor
+ships are in the data too. Evaluations use the hulls and requests of seeds from 900,000 on, compared with as many random changes.
 
-Logged: `time/fps` (changes learned from a second), `train/loss`, `train/gained` (share of the changes tried that made the ship
+Logged: `time/fps` (trained changes a second), `train/loss`, `train/gained` (share of the changes tried that made the ship
 better), `eval/score_mean` with its 95 % interval (quality of ships after `tries` changes), `eval/over_random` (gain over as many
-at random), `eval/valid`, `eval/TERM` for the six terms, the same as `eval_PRESET/...` for the presets of `--mix`,
-`eval/mean_of_presets`, by which the best network is chosen, and `ships`, a picture of some.
+at random), `eval/valid`, `eval/TERM` for the six terms, the same as `eval_PRESET/...` for the presets of `--extra-variants`,
+`eval/mean_of_presets`, which selects the best network, and `ships`, a picture of some.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class PresetRun:
         return float(np.concatenate(gains).mean())
 
     def evaluate(self, weights: Weights) -> Json:
-        """Builds and changes the ships of the selection seeds; returns what is logged of them."""
+        """Builds and changes the ships of the selection seeds; returns the logged values of them."""
         if self._bar is None:
             at_random = Planned(self.game, tries=self.config.tries)
             self._bar = np.array([at_random(seed).returns for seed in self.seeds])
@@ -104,7 +104,7 @@ class PresetRun:
 
 
 class Changes(Learner):
-    """One run: network, ships to learn from, files."""
+    """One run: network, training ships, files."""
 
     method, unit = "ship-changes", "updates"
 
@@ -145,7 +145,7 @@ class Changes(Learner):
         return Weights(**{name: self.module[name].detach().numpy().copy() for name in Weights._fields})
 
     def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         import torch
 
         from leafwise.training.networks import load_optimizer, load_parameters
@@ -159,7 +159,7 @@ class Changes(Learner):
         self.updates, self.score = metadata["updates"], metadata["best"]
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         from leafwise.training.networks import optimizer_tensors, parameters
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
@@ -171,7 +171,7 @@ class Changes(Learner):
         return tensors | more, {"updates": self.updates, "best": self.score, **recorded, **told}
 
     def step(self) -> Json:
-        """Changes ships, learns from what was tried; returns what is logged."""
+        """Changes ships, learns from what was tried; returns the logged values."""
         config, start, cpu = self.config, time.perf_counter(), time.process_time()
         first = (config.seed * 1_000_003 + self.updates * config.ships) % (SELECTION_SEED - 4 * config.ships)
         count = config.ships if self.updates else 4 * config.ships
@@ -209,7 +209,7 @@ class Changes(Learner):
         return total / config.change_every
 
     def evaluate(self) -> Json:
-        """Changes the ships of the selection seeds; keeps the network if they are the best so far; returns what is logged."""
+        """Changes the ships of the selection seeds; keeps the network if they are the best so far; returns the logged values."""
         weights = self.weights
         found = [run.evaluate(weights) for run in self.preset_runs]
         logged = of_presets([run.game for run in self.preset_runs], found)

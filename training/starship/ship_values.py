@@ -1,21 +1,20 @@
-"""Learns what an unfinished ship will be worth, from ships built by hand and then by looking ahead with what is learned.
+"""Trains a value network for unfinished ships, first on hand-made ships, then on ships that the network builds.
 
-A convolution over the grid and the numbers beside it (`leafwise.models.grid`) learns what quality may still come of a state.
-First the states are those of hand-made ships with random places among them, and a state counts as the best of `finishes`
-hand-made ships that it is finished to: less noise than one outcome. From `by_hand` of the run on they are those of ships
-built with the network itself, one placement ahead, now and then a place at random; a state counts as the lambda-return of
-the values seen and the quality reached, 0 if the ship is not valid, so that the network learns what leads there. (Sutton,
-"Learning to predict by the methods of temporal differences", 1988.) Loss: Huber. Evaluation on the hulls and requests of
-seeds from 900,000 on.
+A convolutional network over the grid (`leafwise.models.grid`) predicts the quality that may still come of a state. For the first
+part of the run (`--heuristic-share`) the states are those of the hand-made builder with some random placements. A state's target
+is the best quality of `--completions` ships that the builder completes from it, which has less noise than a single outcome. After
+that the states are those of ships that the network builds one placement ahead, with some random placements. The target is the
+lambda-return of the values and of the final quality, which is 0 for an invalid ship. (Sutton, "Learning to predict by the methods
+of temporal differences", 1988.) Loss: Huber. Evaluations use the hulls and requests of seeds from 900,000 on.
 
-With `--mix` one network learns several presets: each batch holds states of all. Some ships are learned from with left and right
-exchanged, and cockpit and reactor are drawn among places about as good, so that it does not know ships round one core alone.
+With `--extra-variants` one network learns several presets, and each batch has states of all of them. Some training ships are
+mirrored. Cockpit and reactor are sampled among places of nearly equal value, so that the ships do not all have the same core.
 
-Logged: `time/fps` (states learned from a second), `train/loss`, `train/quality` (mean quality of the ships built to learn
-from), `eval/score_mean` with its 95 % interval (quality of the network's ships, one placement ahead), `eval/gain` (over the
-hand-made ships of the same seeds), `eval/valid`, `eval/TERM` for the six terms, `eval/correlation` and
-`eval/absolute_error` (of values with the quality, over the states of these ships), the same as `eval_PRESET/...` for the presets of
-`--mix`, `eval/mean_of_presets`, by which the best network is chosen, and `ships`, a picture of some.
+Logged: `time/fps` (trained states a second), `train/loss`, `train/quality` (mean quality of the training ships),
+`eval/score_mean` with its 95 % interval (quality of the network's ships, one placement ahead), `eval/gain` (over the hand-made
+ships of the same seeds), `eval/valid`, `eval/TERM` for the six terms, `eval/correlation` and `eval/absolute_error` (of values
+with the quality, over the states of these ships), the same as `eval_PRESET/...` for the presets of `--extra-variants`,
+`eval/mean_of_presets`, which selects the best network, and `ships`, a picture of some.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from leafwise.training.starship.builders import Built, ShipSampler, compared, ha
 WARM_UP = 0.02
 """Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
 EARLY = 0.2
-"""Share of the seeds of the first evaluation, which is there to show early that something happens."""
+"""Share of the seeds that the first evaluation uses, so that a first score comes early."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class PresetRun:
         return *self._room, self.memory.quality[chosen]
 
     def evaluate(self, tensors: Tensors, seeds: range) -> dict[str, Any]:
-        """Builds the ships of the first selection seeds; returns what is logged of them."""
+        """Builds the ships of the first selection seeds; returns the logged values of them."""
         if self._bar is None or len(self._bar) < len(seeds):
             self._bar = hand_made_bar(self.game, seeds)
         evaluator = self.evaluator(tensors)
@@ -165,7 +164,7 @@ class PresetRun:
 
 
 class Builds(Learner):
-    """One run: network, ships to learn from, files."""
+    """One run: network, training ships, files."""
 
     method, unit = "ship-values", "updates"
 
@@ -203,7 +202,7 @@ class Builds(Learner):
         return self.updates
 
     def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         from leafwise.training.networks import load_optimizer, load_parameters
 
         super().restore(tensors, metadata)
@@ -214,7 +213,7 @@ class Builds(Learner):
         self.updates, self.score = metadata["updates"], metadata["best"]
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         from leafwise.training.networks import optimizer_tensors, parameters
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
@@ -224,7 +223,7 @@ class Builds(Learner):
         return tensors | more, {"updates": self.updates, "best": self.score} | told
 
     def step(self) -> dict[str, Any]:
-        """Builds ships, learns from those in memory; returns what is logged."""
+        """Builds ships, learns from those in memory; returns the logged values."""
         config, start, cpu = self.config, time.perf_counter(), time.process_time()
         logged = self.build()
         logged["train/loss"] = self.learn()
@@ -279,7 +278,7 @@ class Builds(Learner):
         return self.config.learning_rate * (0.05 + 0.475 * (1 + np.cos(np.pi * (t - WARM_UP) / (1 - WARM_UP))))
 
     def evaluate(self, share: float) -> dict[str, Any]:
-        """Builds the ships of a share of the selection seeds; returns what is logged.
+        """Builds the ships of a share of the selection seeds; returns the logged values.
 
         Keeps the network if they are the best so far, or the first of all seeds.
         """

@@ -92,7 +92,7 @@ def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None
         words = ["--game", options["game"], "--run", str(path), "--resume", "--total-steps"]
         assert learn(method, [*words, str(longer)]) == 0
         said = capsys.readouterr().out
-        assert f"the run is lengthened from {options['total_steps']:,} to {longer:,} {learner.unit}" in said
+        assert f"the run is extended from {options['total_steps']:,} to {longer:,} {learner.unit}" in said
         assert json.loads((path / "results.json").read_text())["steps"] > 0
         assert tomllib.loads((path / "config.toml").read_text())["total_steps"] == longer
         resumed = learner(replace(config, total_steps=longer, resume=True))

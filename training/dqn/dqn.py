@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 FIRST = 102_400
-"""Most decisions before the first evaluation: a minute of the slowest game."""
+"""Maximum number of decisions before the first evaluation: a minute in the slowest game."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def check(config: Config, game: Any) -> None:
 
 
 def target_of(config: Config) -> Target:
-    """Returns what is learned of a decision: here alone that is decided.
+    """Returns the kind of target; no other place decides it.
 
     sampled: the value of the action that was played, by the rewards of `n_step` decisions and the best action's value there.
     expected: the values of all actions (`target_depth` above 0), each by a search over all outcomes of chance.
@@ -242,7 +242,7 @@ class QLearner(GatedLearner):
         return tensors | more, told | of_every_run
 
     def playing(self, done: int) -> Playing:
-        """Returns how decisions are played when so many have been: each game has a share of random actions of its own."""
+        """Returns how decisions are played after `done` of them; each game has its own share of random actions."""
         config = self.config
         powers = 1 + config.exploration_spread * np.arange(config.envs) / max(config.envs - 1, 1)
         credit = config.partial_credit * max(
@@ -253,7 +253,7 @@ class QLearner(GatedLearner):
         )
 
     def play(self) -> tuple[float, Logged]:
-        """Remembers one decision of every game, played here by the newest network, or a generation's, played elsewhere.
+        """Records one decision of every game, played here by the newest network, or the decisions of a generation of jobs.
 
         Returns the mean value of what was not random, and what is logged of games played elsewhere.
         """
@@ -277,7 +277,7 @@ class QLearner(GatedLearner):
         return max(1, self.config.job_size // min(GROUP, self.config.envs))
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
-        """Returns the decisions of a generation as pieces of work.
+        """Returns the jobs that play the decisions of a generation.
 
         Of `staleness` + 1 sets of games each generation plays one, which no generation under way does.
         """
@@ -294,7 +294,7 @@ class QLearner(GatedLearner):
         return found
 
     def from_elsewhere(self) -> tuple[Iterator[Decisions], Logged]:
-        """Returns the decisions of a generation, played as pieces of work, and how far their network was behind."""
+        """Returns the decisions of a generation that jobs played, and the logged values of the jobs."""
         n = self.config.envs
         size = n * self.steps
         self.generations.fill(
@@ -310,7 +310,7 @@ class QLearner(GatedLearner):
         return in_order, self.behind(generation)
 
     def advance(self) -> tuple[Logged, int | None]:
-        """Plays and learns for one interval, after which a match is due."""
+        """Plays and trains for one interval, after which a match is due."""
         config, start, before = self.config, time.perf_counter(), self.done
         counts = self.player.table.counts
         counts[:], self.rewards = 0, 0.0
@@ -342,7 +342,7 @@ class QLearner(GatedLearner):
 
 
 def mean(values: list[float]) -> float:
-    """Returns the mean of those that are numbers; not a number where none is."""
+    """Returns the mean of the values that are not nan; nan if there are none."""
     numbers = [value for value in values if value == value]
     return float(np.mean(numbers)) if numbers else float("nan")
 

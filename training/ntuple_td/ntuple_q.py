@@ -76,7 +76,7 @@ class NTupleQ(td.NTupleTd):
         return logged
 
     def step(self) -> Logged:
-        """Learns for one interval, and now and then evaluates; returns the logged values."""
+        """Trains for one interval, and evaluates if it is due; returns the logged values."""
         return super().step() | {"time/seconds": self.seconds}
 
 

@@ -64,7 +64,7 @@ from leafwise.training.runs.run_options import Every, Limit, Rate, RunOptions, T
 from leafwise.training.types import Json, Logged, Tensors
 
 AT_ONCE = 1 << 20
-"""Weights that are averaged at a time."""
+"""Number of weights that are averaged at a time."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Config(RunOptions):
 
 
 def shape_of(config: Config, game: Game) -> Shape:
-    """Returns the shape of the network that the options ask for; raises ValueError for what does not fit the game."""
+    """Returns the network's shape from the options; raises ValueError for options that do not fit the game."""
     cells = features(game)
     named = dict(zip(cells.stage_words or cells.stages, cells.stages, strict=True))
     if config.value_stage is not None and config.value_stage not in named:
@@ -151,7 +151,7 @@ def shape_of(config: Config, game: Game) -> Shape:
 
 
 def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, ...]:
-    """Returns the values of the cells that an option names; raises ValueError for one that there is not, or out of order."""
+    """Returns the values of the cells in an option; raises ValueError for unknown or unordered ones."""
     words = getattr(config, option).split()
     if unknown := [word for word in words if word not in names[1:]]:
         raise UserError(f"expected --{option} among {', '.join(names[1:])}, got {unknown[0]!r}")
@@ -162,7 +162,7 @@ def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, .
 
 
 def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
-    """Returns a network of a shape that begins with a model's tables; raises ValueError if the shape lacks one of them."""
+    """Returns a network of a shape, initialized with a model's tables; raises ValueError if the shape lacks one of them."""
     network = NTupleNetwork.create(game, shape)
     if not source:
         return network
@@ -190,7 +190,7 @@ def rate_at(config: Config, moves: int) -> float:
 
 
 def falls_by_merging(cells: CellFeatures, power: float | None) -> str:
-    """Returns a warning where two like cells have more of the potential than the next one, which they may merge to; else ""."""
+    """Returns a warning if merging two equal cells lowers the potential, else ""."""
     points = np.array(cells.points or (0.0,)) ** power if power else np.zeros(1)
     falls = [v for v in range(1, len(points) - 1) if points[v] and points[v + 1] < 2 * points[v]]
     if not falls:
@@ -239,13 +239,13 @@ class NTupleTd(Learner):
             self.prune()
 
     def prune(self) -> None:
-        """Sets entries to 0 that games of the network do not look up, for good."""
+        """Sets entries to 0 for good that games of the network do not look up."""
         kept, table = looked_up(self.network, self.config.prune_moves, self.config.seed), self.network.weights.table
         table[~kept] = 0
         self.coherence[1][~kept] = FIXED
 
     def arrays(self) -> Tensors:
-        """Returns the arrays of a checkpoint, by name; what is written into them changes the learner."""
+        """Returns the learner's own arrays for a checkpoint, by name; writing to them changes the learner."""
         tensors: Tensors = {"table": self.network.weights.table}
         if self.config.coherence:
             tensors |= {"errors": self.coherence[0], "sizes": self.coherence[1]}
@@ -275,21 +275,21 @@ class NTupleTd(Learner):
         self.begun, self.due = metadata.get("begun", []), metadata.get("due")
 
     def counted(self) -> Ints:
-        """Returns the counters of all actors, added."""
+        """Returns the sum of the actors' counters."""
         return np.sum([actor.counts for actor in self.actors], axis=0)
 
     @property
     def done(self) -> int:
-        """Moves played so far."""
+        """Number of moves played so far."""
         return int(self.counted()[MOVES])
 
     @property
     def moves_begun(self) -> int:
-        """Moves played before the interval that is played."""
+        """Number of moves before the current interval."""
         return sum(counts[MOVES] for counts in self.begun)
 
     def left(self, actor: int) -> int:
-        """Returns the moves that an actor has left in the interval."""
+        """Returns the number of moves left for an actor in the interval."""
         own = self.config.interval // len(self.actors) + 1
         return self.begun[actor][MOVES] + own - int(self.actors[actor].counts[MOVES])
 
@@ -309,7 +309,7 @@ class NTupleTd(Learner):
             thread.join()
 
     def evaluate(self) -> Logged:
-        """Plays greedy games with the selection seeds; keeps the best model so far, or the last one if it stands the rematch."""
+        """Plays greedy games with the selection seeds; keeps the best model so far, or at the end the last one after a rematch."""
         n = self.config.evaluate_games
         played = play_games(self.kept, 1, SELECTION_SEED, n)
         mean = float(played.scores.mean())
@@ -323,7 +323,7 @@ class NTupleTd(Learner):
         return {"eval/score_mean": mean, **logged_bounds(played.interval())}
 
     def leaf(self) -> Evaluator:
-        """Returns the leaf of the tables that are evaluated."""
+        """Returns the evaluated tables as a leaf."""
         return self.kept.evaluator("newest")
 
     def rematch(self) -> bool:
@@ -338,7 +338,7 @@ class NTupleTd(Learner):
         return float(lead.mean()) <= 3 * float(lead.std(ddof=1)) / np.sqrt(len(lead))
 
     def step(self) -> Logged:
-        """Learns for one interval, and now and then evaluates; returns the logged values.
+        """Trains for one interval, and evaluates if it is due; returns the logged values.
 
         Ctrl-C breaks it off between two trajectories, or before the evaluation: then it goes on there.
         """

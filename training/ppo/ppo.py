@@ -152,17 +152,17 @@ class MaskedPpo(GatedLearner):
         self.begin(pool=config.pool_size if self.itself else 1, plies=config.match_plies)
 
     def rate(self) -> float:
-        """Returns the learning rate now."""
+        """Returns the current learning rate."""
         first, last = self.config.learning_rate, self.config.final_learning_rate
         return float(first + (last - first) * min(self.done / self.goal, 1.0))
 
     def place_of(self, done: int) -> int:
-        """Returns the place in `variants` of that which is played after so many decisions."""
+        """Returns the place in `variants` of the variant played after a number of decisions."""
         easy, eased = len(self.config.easy_variants), self.config.curriculum_decisions
         return easy if done >= eased else easy * done // eased
 
     def move(self) -> None:
-        """Has the next games be of the variant whose turn it is."""
+        """Switches to the current variant of the curriculum."""
         if (place := self.place_of(self.done)) == self.place:
             return
         from leafwise.training.ppo.network import wrapped
@@ -173,13 +173,13 @@ class MaskedPpo(GatedLearner):
         self.model.set_env(envs)
 
     def exported(self) -> Learned:
-        """Returns the model as it is now, for search and files."""
+        """Returns the current model, for search and files."""
         from leafwise.training.ppo.network import exported
 
         return exported(self.model, self.blank)
 
     def seat_opponent(self) -> None:
-        """Chooses the network that the next rollout is played against, and writes it where the environments find it."""
+        """Chooses the opponent of the next rollout, and gives its weights to the environments."""
         rng = np.random.default_rng((self.config.seed, self.ppo.updates))
         chosen: Any = self.exported() if rng.random() < self.config.newest_share else None
         chosen = chosen or self.gate.pool[int(rng.integers(len(self.gate.pool)))]
@@ -207,7 +207,7 @@ class MaskedPpo(GatedLearner):
         return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | told
 
     def advance(self) -> tuple[Logged, int | None]:
-        """Plays one rollout and learns from it; a match is due every few updates."""
+        """Plays one rollout and trains on it; a match is due every few updates."""
         if self.itself:
             self.seat_opponent()
         if self.config.guide and not self.done:

@@ -39,16 +39,16 @@ from leafwise.training.types import Json
 
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")
-"""Kinds of networks that are packed and measured by games."""
+"""Kinds of networks that are packed and measured with games."""
 COMMON = ("run", "out", "name", "largest_mb", "unit_games", "processes", "cluster")
 """Options of every kind."""
 TOLD_BY_A_RUN = ("kind", "steps", "seconds", "command", "commit", "score")
-"""What a run's model file says besides its game, and what is published says again."""
+"""Entries of a run's model file, beside its game, that the published file keeps."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Options of the publication; those after `cluster` are for some kinds of models."""
+    """Options of a publication; those after `cluster` are for some kinds of models."""
 
     run: str
     """Run folder (or model file) to publish."""
@@ -98,7 +98,7 @@ class Config:
 
 
 def kind_of(game: Game, told: Json) -> Any:
-    """Returns the kind of a model: the game's own, or by what a file says it holds."""
+    """Returns the kind of a model: the game's own, or that of the file's metadata."""
     own = recipes(game.name).get("modules", {}).get(PUBLISH)
     studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
     if own or told["kind"] in NTUPLES:
@@ -168,18 +168,18 @@ def card(path: Path, kind: Any) -> str:
 
 
 def source_of(path: Path) -> str:
-    """Returns what `leafwise.load` takes for a model: a name for those that ship, else the path."""
+    """Returns the argument of `leafwise.load` for a model: the name of a shipped one, else the path."""
     return path.stem if path.parent.name == "weights" and path.parent.parent.name == "models" else path.as_posix()
 
 
 def command_line(what: str, command: str, at: str) -> str:
-    """Returns the line of a card about a command of some commit, told as it stood then."""
+    """Returns a card's line about a command, as it was at its commit."""
     at = re.sub("^([0-9a-f]{8})[0-9a-f]{32}$", r"\1", at)
     return f"- {what}, as of commit {at}: `{command}`"
 
 
 def train_command(told: Json) -> str:
-    """Returns the command that trains such a model now, by the method in its file's command, else by the one to begin with."""
+    """Returns today's command to train such a model, with the method of its file's command, else the default one."""
     game, words = told["game"], shlex.split(told["command"])
     named = take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
     fitting = methods(game)
@@ -190,18 +190,18 @@ def train_command(told: Json) -> str:
 
 
 def starts(told: Json) -> Iterator[Json]:
-    """Yields how the model was made that a model's training started from, then that model's, and so on."""
+    """Yields the provenance of a model's initial model, then of that model's initial model, and so on."""
     while told := told.get("start") or {}:
         yield dict(told)
 
 
 def interval(found: Mapping[str, float | None], form: str = ".1%") -> str:
-    """Returns a mean with its 95 % interval."""
+    """Formats a mean with its 95 % interval."""
     return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
 
 
 def seeds_line(first: int, last: int) -> str:
-    """Returns which seeds figures are of."""
+    """Returns a line about the seeds of figures."""
     return f"seeds {first:,} to {last:,}, which neither training nor selection used"
 
 

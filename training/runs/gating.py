@@ -347,7 +347,7 @@ class GatedLearner(Learner):
 
     @abstractmethod
     def advance(self) -> tuple[Logged, int | None]:
-        """Trains for one step, and updates `newest` if a match is due; returns the logged values, and the match's number or None."""
+        """Trains for one step, and updates `newest` if a match is due; returns logged values, and the match's number or None."""
 
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: that of every run and that of the gate."""

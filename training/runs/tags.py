@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 TAGS = {
-    "position": "position: a position half way through a random game, with the newest network's values of its actions at depth 1",
+    "position": "position: half way through a random game, with the newest network's values of its actions at depth 1",
     "ships": "ships: some ships that the newest network builds on the seeds of the evaluation",
-    "eval/score_mean": "mean score: final score, share of games won or quality of ships; in two-player games the share of the points "
-    "against the previous best network, 0 to 1",
+    "eval/score_mean": "mean score: final score, share of games won or quality of ships; in two-player games share of "
+    "the points against the previous best network, 0 to 1",
     "eval/score_ci_low": "lower bound: lower end of the mean score's 95 % interval",
     "eval/score_ci_high": "upper bound: upper end of the mean score's 95 % interval",
     "eval/elo": "Elo: rating of the newest network; the first network has 0",
@@ -33,7 +33,7 @@ TAGS = {
     "time/fps": "speed: steps per second",
     "time/seconds": "CPU time: processor seconds of the run so far",
     "train/loss": "loss: mean loss of the last training",
-    "train/error": "error: mean error of values against their targets",
+    "train/error": "error: root mean square error of values against their targets, in potential",
     "train/exploration_rate": "exploration: share of random actions",
     "train/gained": "gained: share of the tried changes that improved the ship",
     "train/learning_rate": "learning rate: of the last training; the maximum if it changes in cycles",

@@ -78,7 +78,7 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class Fault:
-    """Fault by which a player lost a game: crash, timeout or illegal action."""
+    """Fault that lost a game: crash, timeout or illegal action."""
 
     player: str
     seed: int

@@ -106,7 +106,7 @@ class Placing(Learner):
         return self.ppo.tensors() | tensors, {"updates": self.ppo.updates, "best": self.score} | told
 
     def step(self) -> dict[str, Any]:
-        """Builds one rollout and learns from it; returns the logged values."""
+        """Builds one rollout and trains on it; returns the logged values."""
         start = time.perf_counter()
         logged = self.ppo.step()
         if self.is_due(self.ppo.updates, self.config.evaluate_every):
@@ -115,7 +115,7 @@ class Placing(Learner):
         return logged
 
     def evaluate(self) -> dict[str, Any]:
-        """Builds the ships of the selection seeds; keeps the policy if they are the best so far; returns the logged values."""
+        """Builds the ships of the selection seeds and keeps the best policy; returns the logged values."""
         seeds = range(SELECTION_SEED, SELECTION_SEED + self.config.evaluate_games)
         if self.bar is None:
             self.bar = hand_made_bar(self.game, seeds)

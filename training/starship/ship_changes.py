@@ -68,7 +68,7 @@ class Config(RunOptions):
 
 
 class PresetRun:
-    """One variant of a run: its ships, and the changes to learn from."""
+    """One variant of a run: its ships, and the training changes."""
 
     def __init__(self, game: Game, config: Config) -> None:
         self.game, self.config, self.plans = game, config, Plans(game)
@@ -78,7 +78,7 @@ class PresetRun:
         self._bar: Floats | None = None
 
     def change_ships(self, first_seed: int, count: int, weights: Weights) -> float:
-        """Changes ships of seeds from `first_seed` on and records what was tried; returns the share that was a gain."""
+        """Changes ships of seeds from `first_seed` and records the tried changes; returns the share of improvements."""
         gains = []
         for seed in range(first_seed, first_seed + count):
             rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ class PresetRun:
         return float(np.concatenate(gains).mean())
 
     def evaluate(self, weights: Weights) -> Json:
-        """Builds and changes the ships of the selection seeds; returns the logged values of them."""
+        """Builds and changes the ships of the selection seeds; returns their logged values."""
         if self._bar is None:
             at_random = Planned(self.game, tries=self.config.tries)
             self._bar = np.array([at_random(seed).returns for seed in self.seeds])
@@ -141,7 +141,7 @@ class Changes(Learner):
 
     @property
     def weights(self) -> Weights:
-        """The network as it is now."""
+        """The current network."""
         return Weights(**{name: self.module[name].detach().numpy().copy() for name in Weights._fields})
 
     def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
@@ -171,7 +171,7 @@ class Changes(Learner):
         return tensors | more, {"updates": self.updates, "best": self.score, **recorded, **told}
 
     def step(self) -> Json:
-        """Changes ships, learns from what was tried; returns the logged values."""
+        """Changes ships and trains on the tried changes; returns the logged values."""
         config, start, cpu = self.config, time.perf_counter(), time.process_time()
         first = (config.seed * 1_000_003 + self.updates * config.ships) % (SELECTION_SEED - 4 * config.ships)
         count = config.ships if self.updates else 4 * config.ships
@@ -184,7 +184,7 @@ class Changes(Learner):
         return logged
 
     def learn(self) -> float:
-        """Learns from `change_every` batches; returns their mean loss."""
+        """Trains on `change_every` batches; returns their mean loss."""
         import torch
 
         config, total, W = self.config, 0.0, self.module
@@ -209,7 +209,7 @@ class Changes(Learner):
         return total / config.change_every
 
     def evaluate(self) -> Json:
-        """Changes the ships of the selection seeds; keeps the network if they are the best so far; returns the logged values."""
+        """Changes the ships of the selection seeds and keeps the best network; returns the logged values."""
         weights = self.weights
         found = [run.evaluate(weights) for run in self.preset_runs]
         logged = of_presets([run.game for run in self.preset_runs], found)

@@ -100,7 +100,7 @@ class Config(RunOptions):
 
 
 class PresetRun:
-    """One variant of a run: its ships to learn from, and its share of everything."""
+    """One variant of a run: its training ships, and its share of everything."""
 
     def __init__(self, game: Game, blank: GridNetwork, config: Config, share: float) -> None:
         self.game, self.share, self.config = game, share, config
@@ -120,7 +120,7 @@ class PresetRun:
         return GridNetwork.create(self.game, self.config.hidden, tensors=tensors).evaluator("newest")
 
     def fresh_ships(self, key: int, tensors: Tensors | None) -> list[Built]:
-        """Returns ships built by hand, or with `tensors` by looking ahead; some with left and right exchanged."""
+        """Builds ships by hand, or with `tensors` by looking ahead; some are mirrored."""
         config, sampler = self.config, ShipSampler(self.game, key)
         if tensors is None:
             ships = [sampler.by_hand(config.heuristic_exploration, config.completions) for _ in range(self.hand_ships)]
@@ -136,20 +136,20 @@ class PresetRun:
         ]
 
     def remember(self, fresh: list[Built], *, all_of_them: bool) -> float:
-        """Keeps new ships, and of old ones as many as there is room for; returns the mean quality of the new ones."""
+        """Adds new ships to the replay buffer in place of old ones; returns the mean quality of the new ones."""
         both = joined([self.memory, *fresh])
         most = max(self.most, len(both.rows) if all_of_them else 0)
         self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
         return float(np.mean([potential(ship.last, FIRST, self.T.ship) for ship in fresh]))
 
     def sample(self, rng: np.random.Generator) -> tuple[Array, ...]:
-        """Returns what the network sees of some states, and what they count as; arrays that the next call writes anew."""
+        """Samples inputs and targets of states; the next call overwrites the arrays."""
         chosen = rng.integers(len(self.memory.rows), size=self.batch)
         self._room = self.blank.describe(self.memory.rows[chosen], self.T, self._room)
         return *self._room, self.memory.quality[chosen]
 
     def evaluate(self, tensors: Tensors, seeds: range) -> dict[str, Any]:
-        """Builds the ships of the first selection seeds; returns the logged values of them."""
+        """Builds the ships of the first selection seeds; returns their logged values."""
         if self._bar is None or len(self._bar) < len(seeds):
             self._bar = hand_made_bar(self.game, seeds)
         evaluator = self.evaluator(tensors)
@@ -223,7 +223,7 @@ class Builds(Learner):
         return tensors | more, {"updates": self.updates, "best": self.score} | told
 
     def step(self) -> dict[str, Any]:
-        """Builds ships, learns from those in memory; returns the logged values."""
+        """Builds ships and trains on the replay buffer; returns the logged values."""
         config, start, cpu = self.config, time.perf_counter(), time.process_time()
         logged = self.build()
         logged["train/loss"] = self.learn()
@@ -235,7 +235,7 @@ class Builds(Learner):
         return logged
 
     def build(self) -> dict[str, float]:
-        """Builds the ships that come before the next batches: by hand first, all at once, later some by looking ahead."""
+        """Builds the ships before the next batches: by hand all at once at the start, later some by looking ahead."""
         by_hand = self.updates < self.config.heuristic_share * self.config.total_steps
         if by_hand and self.updates:
             return {}
@@ -248,7 +248,7 @@ class Builds(Learner):
         return {"train/quality": float(np.mean(found))}
 
     def learn(self) -> float:
-        """Learns from `build_every` batches; returns their mean loss."""
+        """Trains on `build_every` batches; returns their mean loss."""
         import torch
 
         config, total = self.config, 0.0
@@ -271,7 +271,7 @@ class Builds(Learner):
 
     @property
     def rate(self) -> float:
-        """The learning rate now."""
+        """The current learning rate."""
         t = self.updates / self.config.total_steps
         if t < WARM_UP:
             return self.config.learning_rate * (t + 1e-3) / WARM_UP

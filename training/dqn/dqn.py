@@ -94,7 +94,7 @@ class Config(ActorOptions):
     importance: Share = 0.4
     """Prioritized replay: exponent of the importance weights at the start. It rises to 1 at the end."""
     double: bool = True
-    """Double Q-learning: the online network chooses the action, the target network values it."""
+    """Double Q-learning: the online network chooses the action and the target network values it."""
     dueling: bool = False
     """Dueling head: the last layer has a value of the state and an advantage of every action."""
     head: Literal["max", "value"] = "max"

@@ -80,8 +80,8 @@ class Config:
     solver_opening_plies: tuple[int, int] = (8, 20)
     """Two-player games: minimum and maximum number of actions before such a position."""
     solver_opening_depth: int = 0
-    """Two-player games: search depth of the players who choose these actions. They know only the ends of games that they
-    see, and otherwise play at random; 0: random actions."""
+    """Two-player games: search depth of the players who choose these actions. They only look for wins and losses within
+    that depth, and otherwise play at random; 0: random actions."""
     depths: tuple[int, ...] = (1, 2, 3)
     """Two-player games: search depths that are compared with the exact solver."""
     variants: tuple[str, ...] = ()

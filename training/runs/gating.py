@@ -240,8 +240,8 @@ class Options(RunOptions):
     solver_opening_plies: tuple[int, int] = (4, 12)
     """Minimum and maximum number of actions before such a position."""
     solver_opening_depth: Annotated[int, Range(0, 6)] = 0
-    """Search depth of the players who choose these actions. They know only the ends of games that they see, and otherwise
-    play at random; 0: random actions."""
+    """Search depth of the players who choose these actions. They only look for wins and losses within that depth, and
+    otherwise play at random; 0: random actions."""
 
 
 def need_sparse(config: Any) -> None:
@@ -278,8 +278,8 @@ class ActorOptions(Options):
     """Number of positions (dqn: decisions) that one job plays, from its own random stream. 0: the learner plays all games
     from one stream."""
     staleness: Annotated[int, Range(0, 100)] = 0
-    """Number of generations of games that are played ahead while the learner trains. The network that plays is so many
-    generations old."""
+    """Number of generations of games that are played ahead while the learner trains. The playing network is at most that
+    many generations behind."""
     processes: int = 1
     """Number of processes that play. With --job-size the result does not depend on it."""
     cluster: str = ""

@@ -114,7 +114,7 @@ def test_a_run_that_is_cut_goes_on_to_the_same_tensors_however_many_processes_pl
 
 def test_value_td_learns_what_the_network_says_of_the_next_positions(tmp_path: Any) -> None:
     config = value_td.Config(run=str(tmp_path / "td"), **{**SMALL, "network": "mlp,hidden=16", "exact_nodes": 0})
-    learner = value_td.ValueTd(replace(config, td_lambda=0.0, exploration=0.0, earlier=0.0))
+    learner = value_td.ValueTd(replace(config, td_lambda=0.0, exploration=0.0, pool_share=0.0))
     learner.play()
     rows, targets = (learner.replay[name][: learner.replay.filled] for name in ("rows", "targets"))
     said = learner.newest.batch(rows, GAME.tables())

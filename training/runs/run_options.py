@@ -190,7 +190,9 @@ def parse_options(
     if variant is not None:
         words = [*words, "--variant", variant_with_files_read(find_game(game), variant) if game in games() else variant]
     about = str(sys.modules[config_class.__module__].__doc__).partition("\n")[0]
-    text = f"{about}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
+    text = (
+        f"{about}\n\n--config FILE reads options from a file like a run's {CONFIG}; the command line takes precedence."
+    )
     config = parse(config_class, words, prog, text, config_class(**{**kept, "game": game}), more_help)
     if path is not None:
         refuse_code(config, path, words)

@@ -114,7 +114,7 @@ def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
         rest = rest if plain else with_recipe(name, found.name, rest)
     added = shlex.join(with_recipe(name, found.name, [])) if helps else ""
     more = [
-        paragraphs(f"What {name}'s recipe adds where it is not given: {added or 'nothing'}."),
+        paragraphs(f"{name.capitalize()}'s recipe sets these options unless you give them: {added or 'none'}."),
         *help_of_game(Method, [name]),
     ]
     return found, *parse_options(found.options, rest, f"leafwise train {name} --method {found.name}", more)

@@ -668,6 +668,14 @@ def _symmetrical(name: str, base: Parameters, supplies: int) -> Parameters:
 
 CORVETTE, FRIGATE = _symmetrical("corvette", SCOUT, 1), _symmetrical("frigate", CLASSIC, 2)
 PRESETS = {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER, "corvette": CORVETTE, "frigate": FRIGATE}
+SIZES = {
+    "classic": "ships on 48 x 48 cells",
+    "scout": "small ships on 24 x 24 cells",
+    "cruiser": "large ships on 64 x 64 cells",
+    "corvette": "a scout with two equal sides",
+    "frigate": "a classic ship with two equal sides",
+}
+"""What each preset is, for people."""
 
 
 def preset(name: str) -> Parameters:

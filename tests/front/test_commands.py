@@ -118,7 +118,10 @@ def test_help_fits_a_terminal_and_begins_with_what_it_does_and_what_matters(
 def test_help_shows_the_options_of_the_game_that_was_named_alone(shell: Shell) -> None:
     for line in ("train trilobite", "train trilobite --method dqn", "analyze trilobite"):
         out = shell(f"{line} --help").out
-        shows(out, "Options of trilobite, with their defaults:\n  --board 3x3  columns x rows\n")
+        shows(
+            out,
+            "Options of trilobite, with their defaults:\n  --board 3x3  columns x rows; 3 to 8 of each, at most 56 cells\n",
+        )
         assert "--start-life" not in out
 
 

@@ -51,7 +51,7 @@ def test_a_page_tells_everything_in_words(name: str, short: str) -> None:
     limits = limits_of(type(game.options)) if game.defaults else {}
     for option, limit in limits.items():
         if isinstance(limit, OneOf):
-            assert [word for word in limit.meanings if word] and len(limit.meanings) == len(limit.choices), option
+            assert len([word for word in limit.meanings if word]) == len(limit.choices), option
             assert all(f"`{choice!r}`: " in page(game, short) for choice in limit.choices), option
     heads = [line.removeprefix("## ") for line in page(game, short).splitlines() if line.startswith("## ")]
     assert heads == ["Observation", "Actions", "Rewards", "Ends", "Options", "Reference returns", "Source"]

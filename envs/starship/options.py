@@ -156,7 +156,7 @@ def built(preset: str, parameters: str, hull: str, targets: str) -> Parameters:
     if hull:
         whole = replace(whole, shape=replace(whole.shape, enabled=False))
     elif not final(whole).shape.enabled:
-        raise UserError("expected a hull where the stage Shape does not run, got none")
+        raise UserError("expected a hull if the stage Shape does not run, got none")
     for run in runs(whole):
         if run.row != run.number and run.number in at.KINDS:
             raise UserError(f"expected each stage that places parts once where a ship is built, got {run.title} twice")

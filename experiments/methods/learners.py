@@ -146,11 +146,11 @@ def write(study: Study, results: Results) -> None:
     """Writes the page with what is known."""
     lines = [
         "# MaskablePPO with tuned settings and with its defaults", "",
-        "MaskablePPO of sb3-contrib, trained in two ways for the same processor time of one core: with [settings for each",
-        f"id](../../{SETTINGS}) in the native batch, and with its defaults in eight environments. The policies play without a",
-        "search, and choose the most probable action. Two-player games begin with up to four random moves, each opening from",
-        "both seats, and the table shows the share of the points. In single-player games it shows mean scores. Intervals are",
-        "95 % ones.", "",
+        "MaskablePPO of sb3-contrib was trained in two ways, for the same processor time of one core. One has [settings for",
+        f"each id](../../{SETTINGS}) in the native batch, the other its defaults in eight environments. The policies play",
+        "without a search, and choose the most probable action. Two-player games begin with up to four random moves, each",
+        "opening from both seats, and the table shows the share of the points. In single-player games it shows mean scores.",
+        "Intervals are 95 % ones.", "",
         *tables(results),
     ]  # fmt: skip
     write_page(study, "learners.md", signed(study, lines))

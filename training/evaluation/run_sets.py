@@ -69,7 +69,9 @@ def runs_in(folder: Path) -> dict[Game, list[Path]]:
     found: dict[Game, list[Path]] = {}
     for path in sorted(file.parent for file in folder.rglob(CONFIG)):
         if not (path / "results.json").exists():
-            raise UserError(f"expected finished runs in {str(folder)!r}, {path.name} is not over: go on with --resume")
+            raise UserError(
+                f"expected finished runs in {str(folder)!r}, {path.name} is unfinished: continue with --resume"
+            )
         options = options_of(path)
         found.setdefault(find_variant(options.get("game", ""), options.get("variant", "")), []).append(path)
     if not found:

@@ -139,7 +139,7 @@ def shape_of(config: Config, game: Game) -> Shape:
     for name, table in shape.tables(game).items():
         if table.stage and shape.stage != table.stage:
             word = next(word for word, own in named.items() if own == table.stage)
-            raise UserError(f"expected --small without {name}, or --valued {word}: elsewhere it is not known")
+            raise UserError(f"expected --small without {name}, or --valued {word}: otherwise it is not known")
     return shape
 
 
@@ -206,7 +206,7 @@ class NTupleTd(Learner):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         if config.pruned and not (config.coherence and config.init_from):
-            raise UserError("expected --coherence and --init-from with --pruned, got not both")
+            raise UserError("expected --coherence and --init-from with --pruned, got one or none")
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
         if warning := falls_by_merging(features(self.game), self.network.shape.power):
             print(f"warning: {warning}", file=sys.stderr)

@@ -120,9 +120,11 @@ class State:
         if a not in self.legal_actions:
             name = self.game.actions[a]
             if self.is_terminal:
-                raise UserError(f"{self.game.name}: {name!r} is not legal, the game is over")
+                raise UserError(f"{self.game.name}: expected no action in a finished game, got {name!r}")
             if self.is_chance:
-                raise UserError(f"{self.game.name}: {name!r} is not legal, chance acts next ({self.stage})")
+                raise UserError(
+                    f"{self.game.name}: expected an outcome of chance ({self.stage}), got the action {name!r}"
+                )
             legal = self.legal_names
             expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
             raise UserError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
@@ -297,7 +299,7 @@ def _no_words(game: Game, given) -> UserError:
 
 
 def _refused(game: Game, row: Array, why: str) -> UserError:
-    return UserError(f"{game.name}: expected a row that the rules can go on from, got {short(row.tolist())}{why}")
+    return UserError(f"{game.name}: expected a valid row, got {short(row.tolist())}{why}")
 
 
 def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row]) -> Callable[..., bool]:

@@ -202,7 +202,7 @@ def main(method: Method, config: Any, file: Path | None, several: SeededRuns | N
         raise
     except OSError as problem:  # whatever it tells of: a run writes many files
         what = cannot_use(problem, "the run folder")
-        raise UserError(f"{what}; a run that had begun stands as it was saved last, go on with --resume") from None
+        raise UserError(f"{what}; the run keeps its last checkpoint, continue with --resume") from None
     except KeyboardInterrupt:
         raise Interrupted("a run that had begun goes on with --resume") from None
     yield "\n".join(at_a_glance(path, method.name))

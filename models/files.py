@@ -47,7 +47,10 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
 
 
 def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> None:
-    """Writes a network of any kind; `metadata` holds at least steps, command and commit."""
+    """Writes a network of any kind to a `.safetensors` file, in whole or not at all.
+
+    `metadata` has JSON values, at least `steps`, `command` and `commit`. Raises OSError if the file cannot be written.
+    """
     save_tensors(path, network.tensors, {**described(network), **metadata})
 
 

@@ -303,9 +303,9 @@ def _refused(game: Game, row: Array, why: str) -> UserError:
 
 
 def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row]) -> Callable[..., bool]:
-    """Returns an `is_valid` for a game whose texts tell all of a row, and whose `parse` refuses all that cannot be.
+    """Returns an `is_valid` for a game: a row is valid if `parse` reads its text back as the same row.
 
-    A row is valid if its text reads back as that row.
+    The text must hold everything that is in a row, and `parse` must raise ValueError for every invalid text.
     """
 
     def is_valid(S: Array, i, T) -> bool:

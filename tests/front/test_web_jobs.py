@@ -296,7 +296,9 @@ def test_options_of_friday_have_a_chance_to_win() -> None:
     asked = {"game": "friday", "options": fight["options"], "text": fight["state"]["text"], "seconds": 0.5}
     *earlier, last = told("follow-advice", **asked)
     advice = {one["depth"]: {option["name"]: option["told"] for option in one["options"]} for one in (*earlier, last)}
-    analysed = {one["depth"]: one["worths"] for one in told("analyse", **asked) if one["depth"] in advice}
+    analyses = list(told("analyse", **asked))
+    analysed = {one["depth"]: one["worths"] for one in analyses if one["depth"] in advice}
+    assert analyses[-1]["line_words"][0] == fight["state"]["words"][analyses[-1]["line"][0]]
     assert analysed == {depth: advice[depth] for depth in analysed}, "the same numbers as the analysis"
     assert analysed
     assert last["unit"] == "chance to win"

@@ -25,7 +25,16 @@ from leafwise.search import Result, Search, Stopped
 from leafwise.search.players import BEST, load_code, search_of
 from leafwise.search.result import principal_line
 from leafwise.web import games
-from leafwise.web.games import has_solver, leaf_source, need_game, need_offered, player_text, records_of, replayed
+from leafwise.web.games import (
+    has_solver,
+    leaf_source,
+    need_game,
+    need_offered,
+    player_text,
+    records_of,
+    replayed,
+    step_words,
+)
 from leafwise.web.requests import (
     AnalyseRequest,
     FollowRequest,
@@ -136,6 +145,7 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
             values = result.action_values
             yield {
                 **position_json(result, analyst, line),
+                **words_of_line(state, line),
                 "worth": analyst.written(result.value),
                 "worths": {name: analyst.written(value) for name, value in values.items()},
                 "differences": {name: analyst.difference(result.value, value) for name, value in values.items()},
@@ -173,6 +183,13 @@ def line_of(analyst: Analyst, result: Result) -> tuple[str, ...]:
         return analyst(state, LINE_SECONDS).action if left > 0 else None
 
     return principal_line(result.state, result.action, answer)
+
+
+def words_of_line(state: State, line: tuple[str, ...]) -> dict[str, list[str]]:
+    """Returns the steps of a line in words, `line_words`, in games that have words for people."""
+    if state.game.text.action_words is None:
+        return {}
+    return {"line_words": [step_words(step) for step in replayed(state.game, str(state), line).steps]}
 
 
 def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:

@@ -105,6 +105,8 @@ def test_a_position_of_friday_is_set_up(opened: Open, phone: bool) -> None:
     position, stack = page.locator("#position"), page.locator("[data-pile='stack']")
     text, weak = stack.get_by_role("textbox"), stack.locator("[data-card='S2']")
     expect(weak).to_contain_text("7 × weak 0")
+    expect(page.locator("#values .line")).to_contain_text("Line (")
+    assert not re.search(r"\b[A-Z]\d", page.locator("#values .line").inner_text()), "words, not codes of cards"
     window.picture("editor")
     assert window.fits()
     weak.locator("[data-by='-1']").click()

@@ -285,7 +285,8 @@ class Variant {
     for await (const found of this.search({ row, seconds, tree, lines: true }, signal)) {
       const values = Object.fromEntries(found.values.map((one) => [about.actions[one.action], one.value])),
         best = this.meaning(found.value),
-        limit = this.blunder(best);
+        limit = this.blunder(best),
+        line = found.line.map((step) => (typeof step === "number" ? about.actions[step] : this.nameOf(...step)));
       yield {
         position: text,
         player: seen.player === CHANCE ? null : seen.player + 1,
@@ -295,7 +296,8 @@ class Variant {
         unit: units?.name ?? null,
         no_unit: this.told.no_unit,
         value_in_unit: units ? best : null,
-        line: found.line.map((step) => (typeof step === "number" ? about.actions[step] : this.nameOf(...step))),
+        line,
+        ...(this.texts.words && { line_words: this.replay(row, line).steps.map((step) => step.words) }),
         nodes: found.nodes,
         leaves: found.leaves,
         depth: found.depth,

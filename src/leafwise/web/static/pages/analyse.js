@@ -348,7 +348,7 @@ class AnalysePage {
     const names = Object.keys(told.worths).sort((x, y) => order[y] - order[x]);
     const lines = columns
       .filter(([, , told]) => told.line?.length)
-      .map(([, name, told]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
+      .map(([, name, told]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line_words?.join(" · ") ?? told.line.join(" ")));
     this.table.replaceChildren(
       ...lines,
       h(

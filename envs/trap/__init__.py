@@ -31,7 +31,7 @@ ABOUT = About(
     },
     options={
         "size": "cells on each side of the board",
-        "self_trap": "when a player loses whose own throw leaves only that player without a move",
+        "self_trap": "when you lose if your own throw leaves you, and only you, without a move",
         "max_turns": "turns after which the game is a draw; by default four for each cell",
         "observe_turn": "whether one more plane of the observation shows the turns left until the draw",
     },

@@ -24,7 +24,7 @@ DIRECTIONS = {
     "NW": (-1, -1),
 }
 
-SELF_TRAPPED = {"immediate": "at once", "deferred": "when it is that player's turn to move"}
+SELF_TRAPPED = {"immediate": "at once", "deferred": "when it is your turn to move"}
 
 
 @dataclass(frozen=True)

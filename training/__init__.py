@@ -1,4 +1,4 @@
-"""Training: the methods, and what they share.
+"""Training: the methods and their shared parts.
 
 - `ntuple_td`, `selfplay`, `dqn`, `alphazero`, `ppo`, `starship`: a method each; the file of its name tells it from top to bottom.
 - `runs`: a run's folder, options, loop and checkpoints. `recipes` says which methods fit a game, `gating` which network is better.

@@ -1,7 +1,7 @@
-"""Games side by side, for leaves that are asked in batches: all leaves of a round of decisions are valued in one call.
+"""Plays games side by side for leaves that value batches: one call values all leaves of a round of decisions.
 
-Each game has a random stream of its own and is played to its end; a game that is over gives its place to the next. What becomes of
-a list of games depends on nothing else, so it may be played anywhere.
+Each game has its own random stream and is played to its end; then the next game takes its place. The result of a list of games
+depends on nothing else, so it may be played anywhere.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _compiled(game: Game) -> Kernels:
 
 
 class Played(NamedTuple):
-    """Games in the order of their keys."""
+    """Games, in the order of their keys."""
 
     record: Record
     """Decisions in the order in which they were made, one game after another; `targets` are not written yet."""
@@ -204,7 +204,7 @@ def batches_side_by_side(
     nodes: int = 0,
     by_search: bool = False,
 ) -> Iterator[Alone]:
-    """Yields what `play_batches` does, for leaves that are asked in batches."""
+    """`play_batches` for leaves that value batches."""
     games, look = SideBySide(game, (evaluator,), depth, nodes=nodes), Observer(game, masked=False)
     for first in seeds[::batch]:
         begun, keys = time.process_time(), np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
@@ -218,12 +218,12 @@ def batches_side_by_side(
 
 
 class SideBySide:
-    """Plays games by searches of one evaluator, or of two against each other, of leaves that are valued in batches."""
+    """Plays games by searches of one evaluator, or of two against each other, with leaves that value batches."""
 
     def __init__(
         self, game: Game, evaluators: Sequence[Evaluator], depth: int, *, nodes: int = 0, candidates: str | None = None
     ) -> None:
-        """The first evaluator plays all seats but those of the other player, which the last one plays.
+        """The first evaluator plays all seats except those of the other player, which the last one plays.
 
         `depth`, `nodes` and `candidates` are those of `Search`.
         """
@@ -239,11 +239,11 @@ class SideBySide:
 
     @property
     def asked(self) -> int:
-        """Leaves that were valued, equal ones of a round once."""
+        """Number of valued leaves; equal leaves of a round count once."""
         return sum(search.asked for search in self.searches)
 
     def values(self, rows: Array, depth: int) -> Floats:
-        """Returns player 0's values of rows [n, width] by searches of the first evaluator; of depth 0 what it says itself."""
+        """Returns player 0's values of rows [n, width] by searches of the first evaluator; at depth 0 its own values."""
         return self.searches[0].many(rows, depth, self._counts)[0]
 
     def play(self, keys: Words, other: Ints, how: How) -> Played:

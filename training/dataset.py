@@ -1,4 +1,4 @@
-"""Games written down for other people's learners: what was seen, legal, done, gained, and what a search thought of it.
+"""Records games as data sets for other learners: observations, legal actions, actions, rewards and search values.
 
 `collect_dataset` plays games and keeps every decision; files are NumPy's `.npz`, `.parquet` and, by `minari:NAME-v0`, datasets in
 Minari's store (extra `data`).
@@ -65,7 +65,7 @@ FIELDS = {
 
 @dataclass(frozen=True)
 class Dataset:
-    """Decisions of whole games, and how they came about."""
+    """Decisions of whole games, and their provenance."""
 
     arrays: Tensors
     """Observations and the arrays of `FIELDS`."""
@@ -95,7 +95,7 @@ def check(
     processes: int,
     cluster: str = "",
 ) -> None:
-    """Raises ValueError, saying what was expected, if `collect_dataset` cannot do this."""
+    """Raises ValueError for arguments that `collect_dataset` cannot use."""
     if not 1 <= games <= MOST_GAMES:
         raise UserError(f"dataset: expected 1 to {MOST_GAMES:,} games, got {games!r}")
     check_places(processes, cluster)
@@ -113,7 +113,7 @@ def check(
 
 
 def default_exploration(game: Game) -> float:
-    """Returns the share of random moves where nothing is said: none where chance makes every game another."""
+    """Returns the default share of random moves: 0 in games of chance."""
     return 0.0 if len(game.stages) > 1 else EXPLORATION
 
 
@@ -130,7 +130,7 @@ def collect_dataset(
     progress: Callable[[int], None] = lambda done: None,
     partial_on_interrupt: bool = False,
 ) -> Dataset:
-    """Returns the decisions of games played by a player, in a two-player game by itself on both sides.
+    """Plays games with a player, in two-player games on both sides; returns their decisions.
 
     Args:
         text: the player, as `leafwise.player` takes it.
@@ -177,7 +177,7 @@ def collect_dataset(
 def play_piece(
     game: Game, text: str, opponent: str, exploration: float, first_seed: int, numbers: Sequence[int]
 ) -> Tensors:
-    """Plays the games of these numbers with players made anew; returns their arrays, all but the seeds."""
+    """Plays the games of these numbers with new players; returns their arrays, without the seeds."""
     own = player(text, game, seed=first_seed + numbers[0])
     other = player(opponent, game, seed=first_seed + numbers[0] + 1) if opponent else None
     observer, parts = Observer(game), []
@@ -196,7 +196,7 @@ def play_piece(
 def play(
     game: Game, seats: Sequence[Player | None], other: Player | None, seed: int, exploration: float
 ) -> tuple[list[Decision], State]:
-    """Plays one game; returns the decisions of the players that sit in `seats`, and how it ended.
+    """Plays one game; returns the decisions of the players in `seats`, and the end of the game.
 
     Its chance is that of `env.reset(seed=seed)`; `other` plays where nobody sits, and draws as the environment's opponent does.
     """
@@ -238,13 +238,13 @@ def streams_of_both(game: Game, seed: int, stream: Words) -> list[Words]:
 
 
 def draw_from(who: Player, stream: Words) -> None:
-    """Lets a player that draws take its random numbers from a stream; environments do so before every decision."""
+    """Sets the random stream of a player that draws; environments do so before every decision."""
     if hasattr(who, "stream"):
         who.stream = stream
 
 
 def decide(own: Player, state: State) -> tuple[int, float]:
-    """Returns a player's action, and its search's value for the player who acts; nan if it tells none."""
+    """Returns a player's action, and its search value for the player who acts (nan without one)."""
     if not isinstance(own, SearchPlayer):
         return own.choose(state), np.nan
     if isinstance(own, GreedyPlayer):
@@ -302,7 +302,7 @@ def need(package: str, name: str) -> None:
 
 
 def check_dataset(name: str) -> Path:
-    """Returns the folder of a new dataset in Minari's store; raises ValueError, saying what was expected, if it cannot be one."""
+    """Returns the folder of a new dataset in Minari's store; raises ValueError if it cannot be created."""
     for package in ("minari", "h5py"):
         need(package, name)
     from minari.dataset.minari_dataset import parse_dataset_id
@@ -323,7 +323,7 @@ def check_dataset(name: str) -> Path:
 
 
 def write_episodes(name: str, dataset: Dataset) -> Path:
-    """Writes a dataset to Minari's store, whole or not at all; returns its folder.
+    """Writes a dataset to Minari's store atomically; returns its folder.
 
     Raises ValueError for a name that does not do, and for a dataset of a game that is not registered.
     """
@@ -378,7 +378,7 @@ def env_spec(game: Game, about: Json) -> EnvSpec | None:
 
 
 def metadata(game: Game, dataset: Dataset) -> Json:
-    """Returns what Minari is told of a whole dataset, all but its id."""
+    """Returns Minari's metadata of a dataset, without its id."""
     about, games = dataset.about, len(np.unique(dataset.arrays["games"]))
     seats = (
         " One episode for each player of a game; recover_environment(seat='second') is that of the second one."
@@ -404,7 +404,7 @@ def episode_rows(dataset: Dataset) -> list[Ints]:
 
 
 def told(dataset: Dataset, rows: Ints) -> Json:
-    """Returns what Minari is told of an episode besides its seed."""
+    """Returns Minari's metadata of an episode, without its seed."""
     arrays, first = dataset.arrays, rows[0]
     return {
         "game": int(arrays["games"][first]),
@@ -456,7 +456,7 @@ FORMATS = (".npz", ".parquet")
 
 
 def check_file(name: str) -> None:
-    """Raises ValueError, saying what was expected, if a dataset cannot be written there."""
+    """Raises ValueError if a dataset cannot be written there."""
     if name.startswith(PREFIX):
         check_dataset(name)
         return
@@ -474,7 +474,7 @@ def check_file(name: str) -> None:
 
 
 def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
-    """Writes a dataset to a new file, whole or not at all; `minari:NAME-v0` writes one that `minari.load_dataset` finds.
+    """Writes a dataset to a new file atomically; `minari:NAME-v0` writes one for `minari.load_dataset`.
 
     Returns the file, or the folder in Minari's store. Raises ValueError for a name that does not do.
     """
@@ -493,7 +493,7 @@ def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
 
 
 def read_dataset(path: str | os.PathLike[str]) -> Dataset:
-    """Reads a file that `write_dataset` wrote; raises ValueError in one line for another."""
+    """Reads a file of `write_dataset`; raises ValueError in one line for any other file."""
     if (name := os.fspath(path)).startswith(PREFIX):
         raise UserError(f"expected a file, got {name!r}: minari.load_dataset({name.removeprefix(PREFIX)!r}) reads it")
     file = Path(name)

@@ -1,4 +1,4 @@
-"""Compiled games that methods, matches and figures share: steps, searches, openings, records, matches, games of one player.
+"""Compiled games for methods, matches and evaluations: steps, searches, openings, records, matches, single-player games.
 
 A position is played at row HERE of a `Table`; the search uses the rows after it. `T` are the game's tables, with the leaf's
 weights.
@@ -75,14 +75,14 @@ ROOM = 2000
 
 
 def logged_games(counts: Ints, positions: int, seconds: float) -> Logged:
-    """Returns what a run logs of games by their counters, of positions that took so many seconds."""
+    """Returns the logged values of games from their counters, and the speed in positions a second."""
     games = max(int(counts[GAMES]), 1)
     shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
     return shares | {"time/fps": positions / seconds}
 
 
 class Table(NamedTuple):
-    """What one player of games needs: rows, search scratch, a random stream."""
+    """Memory of one player: rows, scratch of the search, a random stream."""
 
     S: Array
     """Rows: HERE, AFTER, and those of its searches."""
@@ -131,7 +131,7 @@ def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = N
 
 
 def guide_of(game: Game, name: str) -> Evaluator | None:
-    """Returns the leaf of a guide: a hand-made score, or a sparse network by a shipped model's name, a run folder or a file.
+    """Returns a guide's leaf: a hand-made score, or a sparse network by name, run folder or file.
 
     Raises ValueError for a name of neither.
     """
@@ -151,7 +151,7 @@ def share_out(B, actions):
 
 
 def forget(table: Table) -> None:
-    """Clears what searches remember of leaves; to be called when a leaf has other weights."""
+    """Clears cached leaf values; call it after a change of the leaf's weights."""
     for buffers in (table.buffers, table.other_buffers):
         buffers.table[:] = 0
         buffers.leaves[:] = 0
@@ -265,7 +265,7 @@ action was played, within a turn that counts as one."""
 
 
 class Record(NamedTuple):
-    """Positions learned from, in the order in which they were played."""
+    """Recorded positions in the order of play."""
 
     rows: Array
     """[n, width]"""
@@ -282,7 +282,7 @@ class Record(NamedTuple):
 
 
 def new_record(game: Game, n: int) -> Record:
-    """Returns room for n positions."""
+    """Returns an empty record for n positions."""
     return Record(game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, np.int8), np.zeros(n, np.int64), np.zeros(n))
 
 
@@ -308,7 +308,7 @@ def make_write_targets(game: Game) -> Compiled:
 
 
 class Kernels(NamedTuple):
-    """The compiled entry points; what is not called is not compiled."""
+    """The compiled entry points. They are compiled when they are first called."""
 
     play_matches: Compiled
     """(table, keys, results, depth, plies, None, T, other)"""
@@ -403,7 +403,7 @@ def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
 
 @jit(inline=True)
 def nothing_to_begin(table):
-    """Does nothing before a game."""
+    """Does nothing at the start of a game."""
 
 
 def make_choose_actions(game: Game, best_action: Compiled) -> Compiled:
@@ -488,7 +488,7 @@ def play_batches(
     nodes: int = 0,
     by_search: bool = False,
 ) -> Iterator[Played]:
-    """Yields games of a search with itself, at most `batch` at once, each from its seed, with up to `plies` random moves first.
+    """Yields games of a search with itself, each from its seed, at most `batch` at once, after up to `plies` random moves.
 
     `nodes` bounds the decisions that a search looks at, as in `Search` (0: no limit). Raises ValueError for games with more
     decisions than there is room for.
@@ -511,6 +511,6 @@ def play_batches(
 def play_solo(
     game: Game, evaluator: Evaluator, first_seed: int, games: int, *, depth: int = 1, nodes: int = 0
 ) -> Played:
-    """Plays games of one player with seeds from `first_seed` on."""
+    """Plays single-player games with seeds from `first_seed`."""
     seeds = range(first_seed, first_seed + games)
     return Played.joined(list(play_batches(game, evaluator, seeds, BATCH, depth=depth, nodes=nodes)))

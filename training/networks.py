@@ -1,4 +1,4 @@
-"""Networks as torch modules, for training: the same values as `leafwise.models.sparse` computes without torch."""
+"""Networks as torch modules for training; their values equal those of `leafwise.models.sparse`, which needs no torch."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def summed(embedding: nn.EmbeddingBag, features: Tensor) -> Tensor:
 
 
 def begin(embedding: nn.EmbeddingBag, network: SparseNetwork, generator: torch.Generator | None = None) -> None:
-    """Draws embeddings at random; those of a room's features are small, so that those never seen say nothing."""
+    """Initializes embeddings at random; those of a game's features are small, so that unseen ones have no effect."""
     W, game = network.weights, network.game
     cells = 0 if network.sees == OBSERVATION else features_of(game, network.sees.partition("+")[0]).size(game.options)
     embedding.weight[:cells].normal_(0.0, 0.02, generator=generator)
@@ -118,7 +118,7 @@ def begin(embedding: nn.EmbeddingBag, network: SparseNetwork, generator: torch.G
 
 
 class DuelingModule(SparseModule):
-    """A network of action values whose last layer learns a state's value beside each action's advantage.
+    """A network of action values whose last layer has a value of the state and an advantage of each action.
 
     Wang et al., "Dueling network architectures for deep reinforcement learning" (2016), equation 9, with one stream up to the last
     layer: Q = value + advantage - mean advantage is linear there, so what is exported is a plain last layer.
@@ -141,7 +141,7 @@ class DuelingModule(SparseModule):
 
 
 class TorchModule(nn.Module):
-    """A torch module of anybody's with trainable weights, in eval mode until `train()` is called.
+    """A user's torch module with trainable weights, in eval mode until `train()` is called.
 
     As those of a sparse network, outputs are before tanh in a two-player game, before the logistic function with the head "chance".
     """
@@ -179,7 +179,7 @@ class TorchModule(nn.Module):
 
 
 def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float = 0.0) -> TorchModule:
-    """Returns the module that `--network`, `--sees` and `--seed` of a method's options say, with weights drawn from that seed.
+    """Creates the module of a method's options `--network` and `--sees`, with random weights from `--seed`.
 
     In a single-player game with a score a number of 1 is the return `scale`, by default that of random games. Raises ValueError as
     `torch_network`, and before any game is played for a module that does not do what it should.
@@ -214,7 +214,7 @@ def need_kept_range(network: TorchNetwork) -> None:
 
 
 def need_gradients(network: TorchNetwork) -> None:
-    """Raises ValueError for a module that cannot learn: it takes no batch in train mode, or its numbers have no gradients."""
+    """Raises ValueError for a module that cannot be trained: it fails on a batch in train mode, or has no gradients."""
     module, reason = deepcopy(network.module).train(), "none"
     with seeded(0, 0):
         found = asked(network, module, some_inputs(network))
@@ -266,7 +266,7 @@ def fresh_module(
 
 
 def widened(network: SparseNetwork, hidden: tuple[int, ...], seed: int, *, head: str) -> SparseModule:
-    """Returns a module with at least as many outputs a layer that begins by saying nearly what a network says.
+    """Returns a module with at least as wide layers whose initial outputs nearly equal those of a network.
 
     The new units start with weights as `fresh_module`'s, a tenth of those where others are fed by them. A network of one value
     that gets the head `wdl` begins with the same order of positions: its output, 0 and its negative.
@@ -298,13 +298,13 @@ def widened(network: SparseNetwork, hidden: tuple[int, ...], seed: int, *, head:
 
 
 def one_thread() -> None:
-    """Makes torch use one thread, so that a run gives the same numbers every time."""
+    """Sets torch to one thread, so that runs are reproducible."""
     torch.set_num_threads(1)
 
 
 @contextmanager
 def seeded(seed: int, step: int) -> Iterator[None]:
-    """Has what a module draws at random, as for dropout, depend on a run's seed and on which of its steps this is."""
+    """Seeds the random numbers of modules, for example of dropout, by a run's seed and the number of its step."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key_of(seed, step, 0) >> 1)
         yield
@@ -346,7 +346,7 @@ def chance_values(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def outcome_chances(targets: Tensor) -> Tensor:
-    """Returns chances to win, draw and lose [n, 3] worth targets [n] in [-1, 1]: either side's win, and draws for the rest."""
+    """Returns probabilities of win, draw and loss [n, 3] for targets [n] in [-1, 1]: a win of one side, and draws for the rest."""
     return torch.stack([targets.clamp(min=0), 1 - targets.abs(), (-targets).clamp(min=0)], dim=1)
 
 
@@ -373,12 +373,12 @@ def policy_loss(outputs: Tensor, policies: Tensor, legal: Tensor) -> Tensor:
 
 
 def value_of(outputs: Tensor, solo: bool) -> Tensor:
-    """Returns what outputs are worth: as they are in a single-player game, through tanh in a two-player one."""
+    """Returns the values of outputs: unchanged in single-player games, through tanh in two-player games."""
     return outputs if solo else torch.tanh(outputs)
 
 
 def losses_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
-    """Returns the losses of outputs against the values they should have, in their shape: Huber, or cross-entropy as in `fit`."""
+    """Returns the losses of outputs against targets, in their shape: Huber, or cross-entropy as in `fit`."""
     if solo:
         return nn.functional.smooth_l1_loss(outputs, targets, reduction="none")
     wanted = targets.clamp(-1, 1) * 0.5 + 0.5
@@ -396,18 +396,18 @@ def parameters(module: nn.Module) -> Tensors:
 
 
 def load_parameters(module: nn.Module, tensors: Tensors) -> None:
-    """Gives a module the parameters that `parameters` returned."""
+    """Loads parameters of `parameters` into a module."""
     module.load_state_dict({name: torch.tensor(t) for name, t in tensors.items()})
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
-    """Returns what Adam remembers of each parameter; nothing before the first step."""
+    """Returns Adam's state of each parameter; {} before the first step."""
     state = optimizer.state_dict()["state"]
     return {f"{k}.{name}": t.cpu().numpy().copy() for k, kept in state.items() for name, t in kept.items()}
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
-    """Gives Adam back what `optimizer_tensors` returned."""
+    """Loads a state of `optimizer_tensors` into Adam."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, t in tensors.items():
         number, _, kept = name.partition(".")

@@ -1,4 +1,4 @@
-"""Feeds the batch environment to Stable-Baselines3, which has no adapter of its own for gymnasium's batches."""
+"""Adapts the batch environment to Stable-Baselines3, which has no adapter for Gymnasium's vector environments."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Sb3VecEnv(VecEnv):
 
 
 class PpoRun:
-    """A MaskablePPO over a batch environment, one rollout after another; what a checkpoint of it holds."""
+    """A MaskablePPO on a batch environment, rollout by rollout, and its state for checkpoints."""
 
     def __init__(
         self,
@@ -125,11 +125,11 @@ class PpoRun:
 
     @property
     def done(self) -> int:
-        """Decisions learned from."""
+        """Number of trained decisions."""
         return int(self.updates * self.size)
 
     def step(self) -> Json:
-        """Plays one rollout and learns from it; returns what is logged."""
+        """Plays one rollout and trains on it; returns the logged values."""
         start = time.perf_counter()
         torch.manual_seed(self.seed + 1_000_003 * self.updates)
         np.random.seed((self.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
@@ -146,14 +146,14 @@ class PpoRun:
         return logged
 
     def tensors(self) -> Tensors:
-        """Returns what a checkpoint holds, besides `updates`."""
+        """Returns the arrays for a checkpoint; `updates` is stored separately."""
         found = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
         found |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
         starts = self.model._last_episode_starts
         return found | {"starts": np.ones(self.envs.num_envs, np.uint8) if starts is None else starts.astype(np.uint8)}
 
     def restore(self, tensors: Tensors, updates: int) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         load_parameters(self.model.policy, named(tensors, "policy"))
         load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))
         self.updates = updates
@@ -165,7 +165,7 @@ class PpoRun:
 
 
 def hyperparameters(config: Any) -> Json:
-    """Returns the options of a PPO by their names there."""
+    """Returns PPO's options by their names in SB3."""
     return {
         "learning_rate": config.learning_rate,
         "n_steps": config.rollout,

@@ -1,4 +1,4 @@
-"""Types that stand in many signatures of training, and tensors by names that begin alike."""
+"""Common types of training, and functions on tensors whose names share a prefix."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Logged = dict[str, float]
 
 
 def prefixed(prefix: str, tensors: Mapping[str, Array]) -> Tensors:
-    """Returns tensors under names that begin with a prefix."""
+    """Adds a prefix to the names of tensors."""
     return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
 def named(tensors: Mapping[str, Array], prefix: str) -> Tensors:
-    """Returns the tensors whose names begin with a prefix, without it."""
+    """Returns the tensors whose names have a prefix, without the prefix."""
     return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}

@@ -305,7 +305,9 @@ def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     told = list[Labels]()
     for known, entries in groupby(range(OBSERVED), key=OF_KINDS.__contains__):
         here = tuple(names[k] for k in entries)
-        meaning = "1 if there is such a card and its kind is known; the entries below say which kind" if known else "as there"
+        meaning = (
+            "1 if there is such a card and its kind is known; the entries below say which kind" if known else "as there"
+        )
         told.append(Labels(here, meaning, "those of the default observation"))
     kinds = tuple(f"{names[k]}: {card.name}" for k in OF_KINDS for card in CARDS)
     cards = f"for each of entries {PILES_END} to {DOUBLES_END - 1}, then for {OF_KINDS[-1]}"

@@ -29,8 +29,8 @@ class Config(Study):
     """Model for n = 7: a shipped model's name, a run folder or a file; "" leaves n = 7 out."""
     eight: str = "cassis8"
     """Model for n = 8."""
-    judged: int = 1000
-    """Positions of each."""
+    positions: int = 1000
+    """Number of positions of each size."""
     depths: tuple[int, ...] = (1, 2)
     """Depths of the searches."""
 
@@ -47,11 +47,11 @@ def study(config: Config) -> None:
     results = results_of(config, "critical.json", [model for model in models.values() if model])
     rows = []
     for n in [n for n, model in models.items() if model]:
-        judged = cache(lambda: critical_positions(game("cassis", n=n), config.judged, FIRST_SEED + n, PLIES[n]))  # noqa: B023
+        judged = cache(lambda: critical_positions(game("cassis", n=n), config.positions, FIRST_SEED + n, PLIES[n]))  # noqa: B023
         for model in (models[n], ""):
             found: dict[str, Any] = {
                 str(depth): results.find(
-                    f"n = {n}, {model or 'hand-made'}, depth {depth}, {config.judged} positions",
+                    f"n = {n}, {model or 'hand-made'}, depth {depth}, {config.positions} positions",
                     lambda: kept(judged(), model, depth),  # noqa: B023
                 )
                 for depth in config.depths
@@ -59,7 +59,7 @@ def study(config: Config) -> None:
             low, high = PLIES[n]
             name = f"`{model}`" if model else "`safe_edges`, hand-made"
             shares = [share(found[str(depth)]) for depth in config.depths]
-            rows.append([str(n), f"{low} to {high}", name, str(config.judged), *shares])
+            rows.append([str(n), f"{low} to {high}", name, str(config.positions), *shares])
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",

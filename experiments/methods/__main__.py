@@ -181,8 +181,8 @@ PLANS: dict[str, Plan] = {
         "level=1",
         "pirates",
         {
-            "value-td": Way(4, {"eased": 10, "credited": 30}),
-            "selfplay": Way(4.2, {"eased": 10, "credited": 30}),
+            "value-td": Way(4, {"curriculum_iterations": 10, "partial_credit_iterations": 30}),
+            "selfplay": Way(4.2, {"curriculum_iterations": 10, "partial_credit_iterations": 30}),
             "dqn": Way(3.7e5),
             "ppo": Way(1.3e5, policy=LIKELIEST),
             **SB3,

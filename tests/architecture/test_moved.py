@@ -17,13 +17,19 @@ from leafwise.training import publish
 from leafwise.training.runs.recipes import method_of, methods
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/moved.md").read_text(encoding="utf-8")
+PLAYED = ("selfplay", "value-td", "alphazero", "dqn")
 OPTIONS: dict[str, Callable[[], list[type]]] = {
     "`ntuple-td`": lambda: options("threes", "ntuple-td"),
     "`selfplay`, `value-td`": lambda: options("cassis", "selfplay", "value-td"),
     "`dqn`": lambda: options("trap", "dqn"),
     "`ppo`": lambda: [*options("trap", "ppo"), *options("starship", "ppo")],
     "`ppo` in Starship": lambda: options("starship", "ppo"),
+    "`ppo` in other games": lambda: options("trap", "ppo"),
+    "`alphazero`": lambda: options("trap", "alphazero"),
+    "`selfplay`, `value-td`, `alphazero`, `dqn`": lambda: options("trap", *PLAYED),
+    "the same, `ppo` in other games": lambda: options("trap", *PLAYED, "ppo"),
     "`ship-values`": lambda: options("starship", "ship-values"),
+    "`ship-values`, `ship-changes`": lambda: options("starship", "ship-values", "ship-changes"),
     "`leafwise.training.publish`": lambda: [publish.Config],
     "`leafwise ship gen`": lambda: [importlib.import_module("leafwise.ships").Gen],
 }

@@ -18,12 +18,12 @@ from running.waiting import until
 
 COMMANDS = {
     "ntuple-td": "--game threes --total-steps 600000 --interval 25000 --evaluate-every 2 --evaluate-games 20",
-    "selfplay": "--game trilobite --total-steps 4 --positions 2000 --buffer-size 8000 --passes 4 --plies 7 --batch-size 512 "
-    "--hidden 16 8 --match-pairs 100 --judged 0",
+    "selfplay": "--game trilobite --total-steps 4 --positions 2000 --buffer-size 8000 --epochs 4 --plies 7 --batch-size 512 "
+    "--hidden 16 8 --match-pairs 100 --solver-positions 0",
     "alphazero": "--game trilobite --total-steps 6 --positions 2000 --buffer-size 8000 --plies 4 --batch-size 512 --hidden 16 8 "
-    "--simulations 20 --match-pairs 100 --judged 0 --evaluate-every 2",
+    "--simulations 20 --match-pairs 100 --solver-positions 0 --evaluate-every 2",
     "dqn": "--game trilobite --total-steps 30000 --envs 100 --buffer-size 20000 --batch-size 256 --train-every 100 "
-    "--learning-starts 2000 --plies 5 --hidden 32 16 --interval 10000 --match-pairs 100 --judged 0",
+    "--learning-starts 2000 --plies 5 --hidden 32 16 --interval 10000 --match-pairs 100 --solver-positions 0",
 }
 
 

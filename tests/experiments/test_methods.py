@@ -149,7 +149,7 @@ def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path:
 @pytest.mark.long
 def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
     words = ["leafwise", "train", "trilobite", "--method", "dqn", "--no-recipe", "--run", str(tmp_path / "q"), *SMALL]
-    told = trained([*words, "--match-pairs", "100", "--judged", "0", "--hidden", "8", "8"], tmp_path / "q")
+    told = trained([*words, "--match-pairs", "100", "--solver-positions", "0", "--hidden", "8", "8"], tmp_path / "q")
     assert told["steps"] == 2000
     assert told["memory_mb"] > 50
     assert told["curve"]["tag"] == "eval/best_elo"

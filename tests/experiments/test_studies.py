@@ -22,7 +22,7 @@ from leafwise.experiments.study import EXPERIMENTS
 from leafwise.training.evaluation.results import GameStore
 
 SMALL = {
-    "cassis.critical": "critical --seven cassis7 --eight= --judged 5 --depths 1",
+    "cassis.critical": "critical --seven cassis7 --eight= --positions 5 --depths 1",
     "trilobite.learned": "learned --large=",
     "trilobite.critical": "scores --players search:lines,depth=1 --games",
     "reference": "reference --ids Trilobite-v0 --steps 0 --games 10",

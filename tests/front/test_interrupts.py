@@ -53,7 +53,7 @@ def test_eval_keeps_its_games_and_goes_on(tmp_path: Path, processes: int) -> Non
     helpers = workers(process.pid)
     out, error = pressed(process)
     assert (process.returncode, out) == (130, "")
-    assert error.splitlines()[-1] == f"interrupted; go on with --file {file} --resume"
+    assert error.splitlines()[-1] == f"interrupted; continue with --file {file} --resume"
     batches = json.loads(file.read_text())["batches"]
     assert len(batches) >= 1
     until(lambda: not any(map(alive, helpers)))
@@ -88,7 +88,7 @@ def test_train_saves_what_was_done_within_a_long_step(tmp_path: Path, method: st
     time.sleep(2.0)
     out, _ = pressed(process)
     if process.returncode == 0:  # the step had begun
-        shows(out, "stopped after 0", f"go on with --run {tmp_path} --resume")
+        shows(out, "stopped after 0", f"continue with --run {tmp_path} --resume")
         assert (tmp_path / "state.safetensors").exists()
     if method == "dqn":  # what reads a run is the same for all
         again = started(*words, *long[method], "--resume")

@@ -110,7 +110,7 @@ def test_a_bar_fits_keeps_keys_out_and_ctrl_c_is_answered(tmp_path: Path) -> Non
     at.type("\x03")
     shown = at.end()
     assert at.process.wait() == 0
-    assert "go on with --run run --resume" in shown
+    assert "continue with --run run --resume" in shown
     assert at.echoes  # again
 
 

@@ -91,7 +91,7 @@ def test_a_run_goes_on_where_it_is_named(capfd: Any) -> None:
     words = (
         "train trilobite --method dqn --no-recipe --network page_net:Net,width=4 --run runs/q --envs 8 --batch-size 8"
     )
-    words += " --interval 400 --total-steps 400 --learning-starts 100 --train-every 100 --match-pairs 100 --judged 0"
+    words += " --interval 400 --total-steps 400 --learning-starts 100 --train-every 100 --match-pairs 100 --solver-positions 0"
     assert run(words.split()) == 2
     assert MISSING in capfd.readouterr().err
     assert run([*words.split(), "--module", "page_net.py"]) == 0

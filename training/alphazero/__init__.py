@@ -1,1 +1,1 @@
-"""AlphaZero: the method is `alphazero`, its compiled games by tree search `kernels`."""
+"""The method `alphazero`: a network with policy and value learns from Monte Carlo tree search."""

@@ -1,19 +1,16 @@
-"""AlphaZero: a network with a value and a policy learns from its Monte Carlo tree searches in self-play.
+"""AlphaZero: trains a network with a policy and a value on its Monte Carlo tree searches in self-play.
 
-As in Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play" (Science,
-2018), for two-player games, with chance or without. Each iteration plays games with the newest network: every action is chosen by
-`leafwise.search.mcts`, whose new nodes the network values and gives a prior in one evaluation, with noise on the prior of the
-root. A position teaches the shares of the simulations that its actions got, and the outcome of the game, or with `--td-lambda`
-below 1 what the searches that follow say of it. The last positions are learned from, under random symmetries. After every
-`--evaluate-every` iterations the newest network meets the best so far, by the same search without noise, which it replaces only if
-a sequential test says that it is better, in games of chance unless it says that it is worse.
+Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play" (Science,
+2018). For two-player games, with or without chance. Each iteration plays games with the newest network. `leafwise.search.mcts`
+chooses every action; the network gives value and prior of a new node in one evaluation, and the root's prior gets noise. The
+targets of a position are the shares of the simulations of its actions, and the outcome of the game, or with `--td-lambda` below 1
+a mean of the outcome and the following root values. The network trains on samples of the replay buffer under random symmetries.
 
-Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `rollout/staleness` (iterations that the
-network of the games was behind), `rollout/repeated` (pieces begun again, since their process was gone), `time/fps` (positions a
-second), `train/loss`, `train/policy_loss`, `train/policy_entropy` (of the searches: what is left of the policy's loss where the
-network has learned them), `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest
-network; the first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play by the value
-alone keeps it, by the exact solver, which judges but teaches nothing).
+Every `--evaluate-every` iterations the newest network plays a match against the best one, with the same search without noise. It
+becomes the best if a sequential test finds it better; in games of chance, unless the test finds it worse.
+
+docs/methods/alphazero.md lists what is logged. `train/policy_entropy` is the entropy of the policy targets, which is the minimum
+of the policy's loss. `eval/keeps_value` compares play at depth 1 with the exact solver, which gives no targets.
 """
 
 from __future__ import annotations
@@ -56,55 +53,56 @@ class Config(IterationOptions):
     total_steps: TotalSteps = 100
     """Length of the run, in iterations."""
     positions: BufferSize = 10_000
-    """Positions recorded in an iteration, or some more: games are recorded whole."""
+    """Minimum number of positions recorded in an iteration. Games are always recorded whole."""
     buffer_size: BufferSize = 200_000
-    """Last positions that are learned from."""
+    """Capacity of the replay buffer, in positions."""
     learning_starts: Positions = 0
-    """Positions recorded before learning begins."""
+    """Number of positions recorded before training starts."""
     batch_size: Count = 1024
-    """Positions in a batch."""
+    """Number of positions in a batch."""
     hidden: tuple[int, ...] = (64, 32)
-    """Outputs of the layers between what the network sees and its value and policy, multiples of 4."""
+    """Widths of the hidden layers, multiples of 4."""
     sees: str = ""
-    """What a torch module sees: planes, onehot or observation (default: the first of these that the game has)."""
+    """Input of a torch module: planes, onehot or observation (default: the first of these that the game has)."""
     policy_weight: Annotated[float, Range(0, 1000)] = 1.0
-    """What the policy's cross-entropy counts beside the value's."""
+    """Weight of the policy's cross-entropy in the loss; the value's loss has weight 1."""
     init_from: str = ""
-    """Model whose weights training starts from: a run folder or a file of this method (default: random ones)."""
+    """Model with the initial weights: a run folder or file of this method (default: random weights)."""
     simulations: Annotated[int, Range(2, 1e6)] = 100
-    """Simulations a decision, beside those that the tree still knows from the decision before."""
+    """Number of new simulations for each decision. The tree keeps those of the decision before."""
     puct: Annotated[float, Range(0, 100)] = 1.25
-    """Exploration: PUCT's constant."""
+    """Exploration constant of PUCT."""
     noise: Share = 0.25
-    """Share of Dirichlet noise in the prior of a root."""
+    """Share of Dirichlet noise in the prior of the root."""
     concentration: Annotated[float, Range(0.01, 10000)] = 10.0
-    """What the parameters of that noise add up to: each is this by the number of legal actions."""
-    sampled: Annotated[int, Range(0, 1e6)] = 8
-    """Decisions of a game, after its opening, in which actions are drawn by their simulations; then most simulations win."""
+    """Sum of the parameters of the Dirichlet noise. Each is this divided by the number of legal actions."""
+    sampling_moves: Annotated[int, Range(0, 1e6)] = 8
+    """Number of decisions after the opening whose action is sampled by its simulations. After them the action with the most
+    simulations is played."""
     gumbel: Annotated[int, Range(0, 1e6)] = 0
-    """Root actions among which sequential halving with Gumbel noise chooses, for a torch module; 0: PUCT does."""
+    """Number of root actions among which sequential halving with Gumbel noise chooses (torch module); 0: PUCT."""
     td_lambda: Share = 1.0
-    """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    """Lambda of the targets: 0 uses only the root value of the position, 1 only the outcome of the game."""
     plies: Plies = 4
-    """Most random actions at the beginning of a game, in matches too."""
-    piece: Annotated[int, Range(1, 1e8)] = 1000
-    """Positions, at least, that are played as one piece of work, from a seed of its own."""
+    """Maximum number of random actions at the start of a game, also in matches."""
+    job_size: Annotated[int, Range(1, 1e8)] = 1000
+    """Minimum number of positions that one job plays, from its own random stream."""
     memory_mb: Annotated[float, Range(1, 1e6)] = 256.0
-    """Memory of the trees of games played side by side by a torch module, in a process."""
+    """Memory for the trees of the games that a torch module plays side by side, in MB per process."""
     match_simulations: Annotated[int, Range(0, 1e6)] = 0
-    """Simulations a decision in matches (0: those of the games)."""
+    """Number of simulations for each decision in matches (0: --simulations)."""
     evaluate_every: Every = 5
-    """Iterations from one match against the best network to the next; the last iteration has one too."""
+    """Number of iterations between two matches against the best network. The last iteration always ends with a match."""
 
 
 class AlphaZero(IterationLearner):
-    """One run: networks, replay, files."""
+    """One run: networks, replay buffer, files."""
 
     method, unit = "alphazero", "iterations"
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        check_actors(config.job_size, config.staleness, config.processes, config.cluster)
         if self.game.players != 2:
             raise UserError(f"alphazero: expected a two-player game, got {self.game.name!r}")
         self.module = self.fresh()
@@ -115,9 +113,14 @@ class AlphaZero(IterationLearner):
         kept = {"rows": self.game.rows(size), "targets": np.zeros(size)}
         self.replay = Replay(size, kept | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
         how = How(
-            config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda, config.gumbel
+            config.simulations,
+            config.sampling_moves,
+            config.noise,
+            config.concentration,
+            config.td_lambda,
+            config.gumbel,
         )
-        told = self.newest, how, config.plies, config.puct, min(config.piece, config.positions)
+        told = self.newest, how, config.plies, config.puct, min(config.job_size, config.positions)
         recorder = Recorder(*told) if config.network == SPARSE else ForestRecorder(*told, config.memory_mb)
         self.kernels = recorder.kernels
         self.work_by(recorder)
@@ -127,7 +130,7 @@ class AlphaZero(IterationLearner):
         self.begin(pool=1, plies=config.plies, play=partial(play_pairs, self.actor, simulations=simulations))
 
     def fresh(self) -> Module:
-        """Returns the module that training starts from."""
+        """Returns the initial module."""
         from leafwise.training.networks import fresh_module, torch_module
 
         config = self.config
@@ -146,8 +149,8 @@ class AlphaZero(IterationLearner):
         return network.kind.torch_module(network)
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
-        """Returns the games of a generation as pieces of work."""
-        positions, piece, number = self.config.positions, self.config.piece, generation.number
+        """Returns the jobs that play a generation."""
+        positions, piece, number = self.config.positions, self.config.job_size, generation.number
         return [
             partial(
                 record_piece, self.actor, networks, min(piece, positions - first), key_of(self.config.seed, number, k)
@@ -156,7 +159,7 @@ class AlphaZero(IterationLearner):
         ]
 
     def play(self) -> Logged:
-        """Takes the games of an iteration into the replay; returns what is logged."""
+        """Plays the games of an iteration into the replay buffer; returns the logged values."""
         start = time.perf_counter()
         self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
         generation, found = self.generations.take()
@@ -167,7 +170,7 @@ class AlphaZero(IterationLearner):
         return logged_games(counts, total, time.perf_counter() - start) | self.behind(generation)
 
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any]]:
-        """Returns what draws a batch from the replay, and its loss, that of the value and that of the policy."""
+        """Returns a function that samples a batch from the replay buffer, and the loss of value and policy."""
         from leafwise.training.networks import policy_loss, values_for_two
 
         config, n = self.config, self.config.batch_size
@@ -194,7 +197,7 @@ class AlphaZero(IterationLearner):
         return sample, loss_by
 
     def learn(self) -> Logged:
-        """Learns from the replay for one cycle of the learning rate; returns what is logged."""
+        """Trains on the replay buffer for one cycle of the learning rate; returns the logged values."""
         self.policy_losses: list[float] = []
         self.entropies: list[float] = []
         told = super().learn()

@@ -1,4 +1,4 @@
-"""Games by tree search, played side by side, of networks that value positions in batches: as pieces of work, and matches.
+"""Self-play games and matches by tree search, side by side, for networks that value positions in batches.
 
 Every game has a stream of its own, drawn from that of its piece, and one tree, which plays both seats. A piece begins games while
 fewer positions than asked for are recorded, and plays all of them to their end, so that long games are not left out.
@@ -158,12 +158,12 @@ def grown(part: Array) -> Array:
 
 
 class ForestRecorder:
-    """Records games that a network plays by tree search, many at once, and has two networks play such games."""
+    """Records self-play games by tree search side by side, and plays matches of two networks."""
 
     def __init__(
         self, first: Learned, how: How, plies: int, exploration: float, positions: int, memory_mb: float
     ) -> None:
-        """`first` is a network of the shape of all, `positions` how many are recorded at once; trees take so much memory."""
+        """`first` is a network with the shape of all, `positions` the number recorded at once; `memory_mb` limits the trees."""
         self.told = first, how, plies, exploration, positions, memory_mb
         self.game, self.how, self.plies = first.game, how, plies
         self.at_once = min(MOST, -(-positions // POSITIONS_A_GAME))
@@ -179,7 +179,7 @@ class ForestRecorder:
         return ForestRecorder, self.told
 
     def warm(self) -> None:
-        """Loads the code: records a game and plays a match."""
+        """Compiles or loads the code by recording a game and playing a match."""
         self.piece(self.told[0], 1, 0)
         self.match(self.told[0], self.told[0], np.zeros(1, np.uint64), 2)
 
@@ -201,7 +201,7 @@ class ForestRecorder:
         return players, outcomes
 
     def piece(self, network: Learned, count: int, key: int) -> Recorded:
-        """Returns whole games of at least `count` positions, whose chance and choices come from a stream of this key alone."""
+        """Returns whole games with at least `count` positions, from the random stream of `key`."""
         how, do, keys = self.how, self.kernels, new_stream(key)
         games = self.new_games(self.at_once)
         if self.forest is None:
@@ -256,7 +256,7 @@ class ForestRecorder:
         return Recorded(record.rows, policies[:n][order], record.targets, counts)
 
     def match(self, newest: Learned, best: Learned, keys: Words, simulations: int) -> Floats:
-        """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""
+        """Plays a match from the openings of `keys` [n]; returns the newest network's results [n, 2], first seat first."""
         games = self.new_games(2 * len(keys))
         games.R[:, 0] = np.repeat(keys, 2)
         self.forest = None  # the trees of a match take all the memory

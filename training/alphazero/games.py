@@ -1,4 +1,4 @@
-"""Games in which every action is chosen by simulations, as pieces of work with streams of their own, and matches of two networks.
+"""Self-play games by Monte Carlo tree search, each job with its own random stream, and matches of two networks.
 
 The compiled part comes first: a game is played at row HERE of a `Table`'s rows; each player has a tree of its own, whose leaf has
 a value and a policy. `T` are the game's tables, with the leaf's weights.
@@ -58,7 +58,7 @@ class Seat(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What games need: rows, a random stream, two players' trees."""
+    """Memory of games: rows, a random stream, and the trees of two players."""
 
     S: Array
     """Rows; HERE is the position played."""
@@ -78,17 +78,17 @@ class How(NamedTuple):
     """How games are played."""
 
     simulations: int
-    """Simulations a decision, beside those that the tree still knows."""
+    """New simulations for each decision."""
     sampled: int
-    """Decisions of a game, after its opening, in which actions are drawn by their simulations."""
+    """Number of decisions after the opening whose actions are sampled by their simulations."""
     noise: float
     """Share of Dirichlet noise in the prior of a root; 0 in matches."""
     concentration: float
-    """What the noise's parameters add up to."""
+    """Sum of the noise's parameters."""
     td_lambda: float
-    """0: a position's own root value is learned, 1: the game's outcome."""
+    """Lambda of the targets: 0 for the root value, 1 for the outcome."""
     gumbel: int = 0
-    """Root actions among which sequential halving chooses, side by side only; 0: PUCT does, with Dirichlet noise."""
+    """Root actions of sequential halving (torch modules only); 0: PUCT with Dirichlet noise."""
 
 
 class Kernels(NamedTuple):
@@ -103,7 +103,7 @@ class Kernels(NamedTuple):
 
 
 def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
-    """Returns a table for games of searches of so many simulations."""
+    """Returns a table for games with searches of `simulations` simulations."""
     R = new_stream(0)
     options = SearchOptions(depth=1).compiled(game, *value_bounds(game, evaluator))
 
@@ -150,7 +150,7 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
 
     @bind(game.room)
     def record_game(table, record, policies, first, how, options, T):
-        """Plays a game from row HERE on and records its positions from `first` on; returns where they end."""
+        """Plays a game from row HERE and records its positions from `first`; returns where they end."""
         S, R, tree, n = table.S, table.R, table.own.tree, first
         forget_nodes(tree)
         while current_player(S, HERE, T) != TERMINAL and n < record.rows.shape[0]:
@@ -165,7 +165,7 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
 
     @bind(game.room)
     def record_games(table, record, policies, count, plies, how, options, T):
-        """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
+        """Plays whole games until `count` positions are recorded or the record is full; returns the number of positions.
 
         A position's policy are the shares of its root's simulations, its target is the lambda-return of the root values that
         follow, the last of which is the outcome. Games begin with up to `plies` random actions.
@@ -186,7 +186,7 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
 
     @bind(game.room)
     def act(table, own, simulations, options, T):
-        """Returns an action of most simulations, as `make_play_matches` asks for it."""
+        """Returns an action with the most simulations, for `make_play_matches`."""
         seat = table.own if own else table.other
         return choose(seat.tree, think(table, seat, simulations, 0.0, 0.0, options, T), False, table.R)
 
@@ -199,7 +199,7 @@ def make_turn(game: Game) -> Compiled:
 
     @bind(game.room)
     def turn(rows, policies, symmetries, T):
-        """Writes each row of the first half and its policy under its symmetry to the second half.
+        """Writes the rows and policies of the first half to the second half, transformed by their symmetries.
 
         `rows` [2 n, width], `policies` [2 n, max_actions], `symmetries` [n].
         """
@@ -217,7 +217,7 @@ def make_turn(game: Game) -> Compiled:
 
 @jit(inline=True)
 def choose(tree, root, sampled, R):
-    """Returns an action: that of most simulations, or `sampled`, drawn by them."""
+    """Returns the action with the most simulations, or with `sampled` one drawn in proportion to them."""
     first, end = tree.first[root], tree.end[root]
     best, total = first, 0
     for e in range(first, end):
@@ -235,7 +235,7 @@ def choose(tree, root, sampled, R):
 
 @jit(inline=True)
 def tell_root(tree, root, policies, n):
-    """Writes the shares of a root's simulations to policies [n]; returns its value for player 0."""
+    """Writes the shares of a root's simulations to policies [n]; returns the root value for player 0."""
     for a in range(policies.shape[1]):
         policies[n, a] = 0.0
     for e in range(tree.first[root], tree.end[root]):
@@ -245,29 +245,29 @@ def tell_root(tree, root, policies, n):
 
 @jit(inline=True)
 def forget_both(table):
-    """Begins a game with nothing known."""
+    """Empties the trees of both players."""
     forget_nodes(table.own.tree)
     forget_nodes(table.other.tree)
 
 
 class Recorded(NamedTuple):
-    """Positions of some games."""
+    """Recorded positions of some games."""
 
     rows: Array
     """[n, width]"""
     policies: Floats32
     """Shares of the simulations that took each action, [n, max_actions]."""
     targets: Floats
-    """What the position is worth to the player who acts, [n]."""
+    """Target values for the player who acts, [n]."""
     counts: Ints
-    """As in `leafwise.training.alphazero.games.Table`, of the games that these are of."""
+    """Counters of the games, as in `leafwise.training.alphazero.games.Table`."""
 
 
 class Recorder:
-    """Records games that a network plays by tree search, and has two networks play such games."""
+    """Records self-play games by tree search, and plays matches of two networks."""
 
     def __init__(self, first: Learned, how: How, plies: int, exploration: float, positions: int) -> None:
-        """`first` is a network of the shape of all, `positions` how many are recorded at once."""
+        """`first` is a network with the shape of all, `positions` the number recorded at once."""
         self.first, self.how, self.plies, self.exploration, self.positions = first, how, plies, exploration, positions
         self.game: Game = first.game
         leaf = first.evaluator("newest")
@@ -282,7 +282,7 @@ class Recorder:
         return Recorder, (self.first, self.how, self.plies, self.exploration, self.positions)
 
     def warm(self) -> None:
-        """Loads the code: records a game and plays a match."""
+        """Compiles or loads the code by recording a game and playing a match."""
         self.piece(self.first, 1, 0)
         self.match(self.first, self.first, np.zeros(1, np.uint64), 1)
 
@@ -291,7 +291,7 @@ class Recorder:
         return self.game.tables(network.evaluator("newest"))
 
     def piece(self, network: Learned, count: int, key: int) -> Recorded:
-        """Returns whole games of at least `count` positions, whose chance and choices come from a stream of this key alone."""
+        """Returns whole games with at least `count` positions, from the random stream of `key`."""
         table, T = self.table, self.tables(network)
         table.R[0], table.R[1], table.counts[:] = np.uint64(key), np.uint64(0), 0
         told = self.record, self.policies, count, self.plies, self.how, self.options
@@ -300,7 +300,7 @@ class Recorder:
         return Recorded(*kept, table.counts.copy())
 
     def match(self, newest: Learned, best: Learned, keys: Words, simulations: int) -> Floats:
-        """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""
+        """Plays a match from the openings of `keys` [n]; returns the newest network's results [n, 2], first seat first."""
         results = np.zeros((len(keys), 2))
         new, old = self.tables(newest), self.tables(best)
         how = simulations, self.plies, self.options
@@ -310,7 +310,7 @@ class Recorder:
 
 
 def record_piece(recorder: Shared[Any], networks: Shared[Mapping[str, Learned]], count: int, key: int) -> Recorded:
-    """Returns games of the newest network with at least `count` positions."""
+    """Job: returns games of the newest network with at least `count` positions."""
     return recorder.get().piece(networks.get()["newest"], count, key)
 
 

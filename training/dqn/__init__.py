@@ -1,1 +1,1 @@
-"""Deep Q-learning: the method is `dqn`; what plays, what is remembered and what is learned stand beside it."""
+"""The method `dqn`: deep Q-learning by self-play."""

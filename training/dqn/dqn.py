@@ -1,17 +1,16 @@
-"""Masked double Q-learning by self-play: a network learns what actions are worth, or the states that they lead to.
+"""Double DQN with masked actions, by self-play: trains a network on values of actions, or of the states that follow.
 
-`QLearner.advance` is the run: it plays (`Player.step` of `games`), learns from batches of the replay (`Learning.step` of
-`learning`: target, loss, update) and returns what is logged. `target_of` says which of three targets is learned.
+`QLearner.advance` is the run: it plays (`Player.step` in `games`), trains on batches of the replay buffer (`Learning.step` in
+`learning`: target, loss, update) and returns what is logged. `target_of` chooses one of three kinds of targets.
 
-Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep
-reinforcement learning with double Q-learning" (2016). By options: targets some steps ahead (Sutton, "Learning to predict by the
-methods of temporal differences", 1988; cut at random actions as in Watkins, "Learning from delayed rewards", 1989); prioritised
-replay (Schaul et al., 2016); a dueling head (Wang et al., 2016); target networks that follow slowly (Lillicrap et al., 2016);
-a share of random actions of its own for every game (Horgan et al., "Distributed prioritized experience replay", 2018); values of
-states instead of actions, whose successors the rules enumerate (afterstates: Sutton and Barto, 2018, section 6.8); targets that a
-search finds (Veness et al., "Bootstrapping from game tree search", 2009). Differences: docs/methods/dqn.md.
+Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep reinforcement
+learning with double Q-learning" (2016). Options add n-step targets (Sutton, "Learning to predict by the methods of temporal
+differences", 1988; cut at random actions as in Watkins, "Learning from delayed rewards", 1989); prioritized replay (Schaul et
+al., 2016); a dueling head (Wang et al., 2016); soft target updates (Lillicrap et al., 2016); a different exploration in every
+game (Horgan et al., "Distributed prioritized experience replay", 2018); values of afterstates (Sutton and Barto, 2018, section
+6.8); targets from a search (Veness et al., "Bootstrapping from game tree search", 2009).
 
-What is logged stands in docs/methods/dqn.md.
+docs/methods/dqn.md lists what is logged, and the differences from these papers.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
 
 FIRST = 102_400
-"""Most decisions before the first evaluation: a minute of the slowest game."""
+"""Maximum number of decisions before the first evaluation: a minute in the slowest game."""
 
 
 @dataclass(frozen=True)
@@ -62,82 +61,87 @@ class Config(ActorOptions):
 
     sparse_only = ("hidden", "dueling", "nodes", "rare")
     total_steps: TotalSteps = 2_000_000
-    """Length of the run, in decisions played."""
+    """Length of the run, in decisions."""
     envs: Annotated[int, Range(1, 100000)] = 256
-    """Games played side by side."""
+    """Number of games played side by side."""
     buffer_size: BufferSize = 200_000
-    """Last decisions that are learned from."""
+    """Capacity of the replay buffer, in decisions."""
     batch_size: Count = 1024
-    """Decisions in a batch."""
+    """Number of decisions in a batch."""
     train_every: Count = 1024
-    """Decisions played between two batches."""
+    """Number of decisions played between two batches."""
     learning_starts: Positions = 10_000
-    """Decisions played before learning begins."""
+    """Number of decisions played before training starts."""
     target_every: Count = 50
-    """Batches between two copies of the network to the target network."""
+    """Number of batches between two updates of the target network."""
     tau: Share = 0.0
-    """Share of the network that the target network takes over after every batch (0: a copy every --target-every batches)."""
+    """Share of the network's weights that is mixed into the target network after every batch (0: a full copy every
+    --target-every batches)."""
     learning_rate: Rate = 0.001
     """Learning rate at the start (Adam)."""
     final_learning_rate: Rate = 0.0001
-    """Learning rate at the end; linear in between."""
+    """Learning rate at the end. It falls linearly."""
     gamma: Share = 1.0
-    """Discount per decision; below 1 in single-player games."""
+    """Discount per decision; below 1 only in single-player games."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
-    """Return that counts as 1, in single-player games (a torch module's, where it is not given: that of random games)."""
+    """Return that counts as 1, in single-player games (default for a torch module: the typical return of random games)."""
     n_step: Annotated[int, Range(1, 1000)] = 1
-    """Decisions between one that is valued and the one whose value its target ends with."""
+    """Number of decisions after which the target bootstraps."""
     cut: bool = True
-    """Targets of several steps end before an action that was drawn at random."""
+    """Ends multi-step targets before a random action."""
     priority: Annotated[float, Range(0, 2)] = 0.0
-    """Prioritised replay: exponent of a decision's last error in how often it is drawn (0: all alike; 0.6 in the paper)."""
+    """Prioritized replay: exponent of a decision's last error in its sampling probability (0: uniform; 0.6 in the paper)."""
     importance: Share = 0.4
-    """Exponent of the importance weights that make up for it, at the start; 1 at the end."""
+    """Prioritized replay: exponent of the importance weights at the start. It rises to 1 at the end."""
     double: bool = True
-    """The newest network chooses the action whose value the target network says."""
+    """Double Q-learning: the online network chooses the action and the target network values it."""
     dueling: bool = False
-    """The last layer learns a state's value and every action's advantage."""
+    """Dueling head: the last layer has a value of the state and an advantage of every action."""
     head: Literal["max", "value"] = "max"
-    """What the network says: the value of every action (max), or of the state, the actions being valued by what follows them."""
+    """Output of the network: a value for every action (max), or the value of the state (value). With value an action is
+    valued by the states that follow it."""
     target_depth: Annotated[int, Range(0, 8)] = 0
-    """Depth of the search with the target network that says what every action's value should be; 1: the mean over all outcomes
-    of chance of the best value after it; 0: what was met in play, of the action that was played."""
+    """Depth of the search with the target network that gives the targets of all actions. 1: expectation over all outcomes
+    of chance of the best value after them. 0: no search, the target is for the played action and the state it led to."""
     rare: Share = 0.0
-    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
     nodes: Limit = 0
-    """Most decisions that a search looks at (0: no limit)."""
+    """Maximum number of decisions that a search visits (0: no limit)."""
     candidates: str = ""
-    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    """Actions that searches consider, one of the game's sets of candidates (default: all legal actions)."""
     sees: str = ""
-    """What the network sees: features, another of the game's sets of sparse features, observation or features+observation (default:
-    features, if there are any; with --head max both where symmetric positions share features); a torch module planes, onehot,
-    observation (default: the first that the game has) or features."""
+    """Input of a sparse network: features, another of the game's sets of sparse features, observation or
+    features+observation (default: features, if the game has them; with --head max features+observation if symmetric positions
+    share features). Input of a torch module: planes, onehot, observation (default: the first that the game has) or features."""
     exploration: Share = 1.0
     """Share of random actions at the start."""
     final_exploration: Share = 0.1
-    """Share of random actions from some part of the run on; linear before."""
+    """Share of random actions at the end. It falls linearly over the first --exploration-fraction of the run."""
     exploration_fraction: Share = 0.5
-    """That part."""
+    """Fraction of the run over which the exploration falls."""
     exploration_spread: Annotated[float, Range(0, 100)] = 0.0
-    """Game i of k has the share of random actions to the power 1 + i / (k - 1) times this (0: all the same; 7 in the paper)."""
+    """Spread of the exploration over the games: game i of k plays with the share of random actions to the power 1 + i / (k
+    - 1) times this (0: the same for all; 7 in the paper)."""
     plies: Plies = 8
-    """Most random actions at the beginning of a game."""
+    """Maximum number of random actions at the start of a game."""
     guide: str = ""
-    """Whose searches play the first decisions: a score, or a model's name, run folder or file (default: the network's)."""
-    guided: Annotated[int, Range(0, 1e12)] = 100_000
-    """Decisions played by the guide."""
+    """Player of the first decisions: searches with a hand-made score, or with a model (name, run folder or file; default:
+    the network itself)."""
+    guide_decisions: Annotated[int, Range(0, 1e12)] = 100_000
+    """Number of decisions that the guide plays."""
     guide_depth: Depth = 1
     """Depth of the guide's searches."""
-    credit: Share = 0.0
-    """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in single-player games."""
-    credited: Rate = 0.5
-    """Part of the run over which that falls to 0."""
+    partial_credit: Share = 0.0
+    """Credit for a lost single-player game at the start of training, as a share of the progress it made; for games in which
+    wins are rare."""
+    partial_credit_fraction: Rate = 0.5
+    """Fraction of the run over which the partial credit falls to 0."""
     hidden: tuple[int, ...] = (128, 64)
-    """Outputs of the layers between what is seen and the values, multiples of 4."""
+    """Widths of the hidden layers, multiples of 4."""
     match_depth: Depth = 1
     """Depth of the searches in matches."""
     interval: Every = 102_400
-    """Decisions between two log entries, and between two evaluations; the first come after at most 102,400."""
+    """Number of decisions between two log entries, and between two evaluations. The first comes after at most 102,400."""
 
 
 def check(config: Config, game: Any) -> None:
@@ -149,8 +153,8 @@ def check(config: Config, game: Any) -> None:
         raise UserError("expected --head max with --dueling, got value")
     if config.head == "max" and config.target_depth and config.n_step > 1:
         raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
-    if config.credit and game.players == 2:
-        raise UserError(f"expected --credit in a single-player game, got {game.name!r}")
+    if config.partial_credit and game.players == 2:
+        raise UserError(f"expected --partial-credit in a single-player game, got {game.name!r}")
     if config.network != SPARSE:
         need_sparse(config)
         return
@@ -166,7 +170,7 @@ def check(config: Config, game: Any) -> None:
 
 
 def target_of(config: Config) -> Target:
-    """Returns what is learned of a decision: here alone that is decided.
+    """Returns the kind of target; no other place decides it.
 
     sampled: the value of the action that was played, by the rewards of `n_step` decisions and the best action's value there.
     expected: the values of all actions (`target_depth` above 0), each by a search over all outcomes of chance.
@@ -178,7 +182,7 @@ def target_of(config: Config) -> Target:
 
 
 class QLearner(GatedLearner):
-    """One run: networks, games, replay, files."""
+    """One run: networks, games, replay buffer, files."""
 
     method, unit = "dqn", "decisions"
 
@@ -186,18 +190,18 @@ class QLearner(GatedLearner):
         super().__init__(config)  # raises ValueError without torch
         from leafwise.training.dqn.learning import Decided, Learning, Order
 
-        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        check_actors(config.job_size, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         cut = config.cut and config.n_step > 1
         sees = config.sees or default_seen(self.game, actions=config.head == "max")
         chance = config.network == SPARSE and features_of(self.game, sees).stage != "decision"
-        order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
+        order = Order(config.envs, self.steps if config.job_size else 1, config.staleness + 1)
         self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
         # raises ValueError for candidates or a guide that there are not
         self.learning = Learning(self.game, config, target_of(config), self.replay)
         self.newest, self.player = self.learning.shape, self.learning.player
         self.open_folder()
-        if config.piece:
+        if config.job_size:
             self.work_by(self.player)
             self.actor = self.executor.share(Player(self.newest, config))
         self.generations = Generations(self.line(), self.pieces, config.staleness)
@@ -215,42 +219,46 @@ class QLearner(GatedLearner):
         return self.replay.recorded
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.learning.restore(tensors, metadata["batches"])
         for name in ("rows", "streams"):
             getattr(self, name)[:] = tensors[name]
         self.replay.restore(tensors, metadata["done"], metadata.get("highest", 1.0))
         self.newest = self.learning.online.export()
-        if self.config.piece:
+        if self.config.job_size:
             self.generations.restore(tensors, metadata["ahead"], self.newest)
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
         told: Json = {"done": self.done, "batches": self.learning.batches}
         if self.config.priority:
             told["highest"] = self.replay.highest
-        if self.config.piece:
+        if self.config.job_size:
             ahead, told["ahead"] = self.generations.state()
             tensors |= ahead
         more, of_every_run = super().state()
         return tensors | more, told | of_every_run
 
     def playing(self, done: int) -> Playing:
-        """Returns how decisions are played when so many have been: each game has a share of random actions of its own."""
+        """Returns how decisions are played after `done` of them; each game has its own share of random actions."""
         config = self.config
         powers = 1 + config.exploration_spread * np.arange(config.envs) / max(config.envs - 1, 1)
-        credit = config.credit * max(0.0, 1 - min(done / config.total_steps, 1.0) / config.credited)
-        return Playing(exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guided)
+        credit = config.partial_credit * max(
+            0.0, 1 - min(done / config.total_steps, 1.0) / config.partial_credit_fraction
+        )
+        return Playing(
+            exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guide_decisions
+        )
 
     def play(self) -> tuple[float, Logged]:
-        """Remembers one decision of every game, played here by the newest network, or a generation's, played elsewhere.
+        """Records one decision of every game, played here by the newest network, or the decisions of a generation of jobs.
 
         Returns the mean value of what was not random, and what is logged of games played elsewhere.
         """
         config, behind = self.config, Logged()
-        if config.piece:
+        if config.job_size:
             found, behind = self.from_elsewhere()
         else:
             rng, how = np.random.default_rng((config.seed, 0, self.done)), self.playing(self.done)
@@ -266,10 +274,10 @@ class QLearner(GatedLearner):
     @property
     def steps(self) -> int:
         """Decisions of each game in a generation."""
-        return max(1, self.config.piece // min(GROUP, self.config.envs))
+        return max(1, self.config.job_size // min(GROUP, self.config.envs))
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
-        """Returns the decisions of a generation as pieces of work.
+        """Returns the jobs that play the decisions of a generation.
 
         Of `staleness` + 1 sets of games each generation plays one, which no generation under way does.
         """
@@ -286,7 +294,7 @@ class QLearner(GatedLearner):
         return found
 
     def from_elsewhere(self) -> tuple[Iterator[Decisions], Logged]:
-        """Returns the decisions of a generation, played as pieces of work, and how far their network was behind."""
+        """Returns the decisions of a generation that jobs played, and the logged values of the jobs."""
         n = self.config.envs
         size = n * self.steps
         self.generations.fill(
@@ -302,7 +310,7 @@ class QLearner(GatedLearner):
         return in_order, self.behind(generation)
 
     def advance(self) -> tuple[Logged, int | None]:
-        """Plays and learns for one interval, after which a match is due."""
+        """Plays and trains for one interval, after which a match is due."""
         config, start, before = self.config, time.perf_counter(), self.done
         counts = self.player.table.counts
         counts[:], self.rewards = 0, 0.0
@@ -334,7 +342,7 @@ class QLearner(GatedLearner):
 
 
 def mean(values: list[float]) -> float:
-    """Returns the mean of those that are numbers; not a number where none is."""
+    """Returns the mean of the values that are not nan; nan if there are none."""
     numbers = [value for value in values if value == value]
     return float(np.mean(numbers)) if numbers else float("nan")
 

@@ -1,4 +1,4 @@
-"""Q-learning's games, many at once, a row each: one step of all in the learner's process, or many of some as a piece of work.
+"""The games of Q-learning, side by side, one row each: steps in the learner's process, or jobs of many steps.
 
 The compiled part comes first; its `rows` are [n, width].
 """
@@ -47,7 +47,7 @@ from leafwise.training.games import (
 
 
 class Kernels(NamedTuple):
-    """The compiled entry points; what is not called is not compiled."""
+    """The compiled entry points. They are compiled when they are first called."""
 
     start_games: Compiled
     """(table, rows, streams, plies, T)"""
@@ -93,7 +93,7 @@ def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
 
     @bind(game.room)
     def advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T):
-        """Acts in every row, as whoever acts there, and starts a new game where one is over, with up to `plies` random actions.
+        """Plays an action in every row, and starts a new game where one is over, with up to `plies` random actions.
 
         `after` [n, width] are the next decisions or ends, also where a new game starts; `asked` [n, width] what a leaf is asked on
         the way there, where its stage is one of chance: the state at that stage, or `after` where none was passed. `rewards` [n]
@@ -126,14 +126,14 @@ def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
 
     @bind(game.room)
     def mask_actions(table, rows, legal, T):
-        """Sets those of `legal` [n, A] that are, in rows that are decisions."""
+        """Sets the mask of legal actions, [n, A], in rows that are decisions."""
         for i in range(rows.shape[0]):
             for k in range(legal_actions(rows, np.uint64(i), table.A, T)):
                 legal[i, table.A[k]] = 1
 
     @bind(game.room)
     def root_values(table, rows, depth, values, T):
-        """Writes what a search says of each action in each row, all of them decisions, to `values` [n, A].
+        """Writes a search's value of each action in each row to `values` [n, A]; all rows are decisions.
 
         That is what comes from now on, for who acts, with all outcomes of chance by their probabilities; -inf where an action is
         not considered.
@@ -175,7 +175,7 @@ def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
 
 
 def never(*_: Any) -> Any:
-    """Stands for searches that nobody asks for."""
+    """Placeholder for searches that are not used."""
 
 
 GROUP = 64
@@ -183,7 +183,7 @@ GROUP = 64
 
 
 class Decisions(NamedTuple):
-    """Decisions and what came of them, n of them."""
+    """n decisions and their results."""
 
     before: Array
     """[n, width]"""
@@ -202,7 +202,7 @@ class Decisions(NamedTuple):
 
 
 class Playing(NamedTuple):
-    """How decisions are played, as it changes over a run."""
+    """Playing options that change over a run."""
 
     exploration: Floats
     """Chance of a random action in each game, [n]."""
@@ -213,10 +213,10 @@ class Playing(NamedTuple):
 
 
 class Player:
-    """Plays games side by side: at random, the action that a network values most, or a guide's."""
+    """Plays games side by side: random actions, those with the highest value of a network, or a guide's."""
 
     def __init__(self, network: Learned, options: Any) -> None:
-        """The network is only known by its shape; `options` has the fields of the method's `Config` that say how games are played.
+        """Takes a network for its shape; `options` has the playing options of the method's `Config`.
 
         One that says something of each action is asked for that; else a search of one decision values the actions, by what
         the network says of all that may follow them. Raises ValueError for a guide that there is not.
@@ -284,7 +284,7 @@ class Player:
         self, network: Learned, module: Any, rows: Array, streams: Words,
         how: Playing, rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
-        """Plays one decision in every game, in place; `module` is the network's."""
+        """Plays one decision in every game, in place; `module` is the network as a module."""
         import torch
 
         n = len(rows)
@@ -316,7 +316,7 @@ class Player:
         return Decisions(before, asked, after, actions, gains, explored, mean)
 
     def of_guide(self, rows: Array) -> Floats:
-        """Returns 1 for the action that the guide chooses in each row, 0 for the others, [n, A]."""
+        """Returns the guide's choices in rows as one-hot rows, [n, A]."""
         actions, found = np.zeros(len(rows), np.int64), np.zeros((len(rows), self.width))
         choose = self.guide.choose_actions
         stoppable(
@@ -333,7 +333,7 @@ class Player:
 
 
 class Played(NamedTuple):
-    """What comes of a piece: its decisions, its games as they stand then, and the counts of the table."""
+    """Result of a job: its decisions, the state of its games, and the counters of the table."""
 
     decisions: list[Decisions]
     rows: Array
@@ -345,7 +345,7 @@ def play_steps(
     player: Shared[Player], networks: Shared[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
     how: Playing, key: int,
 ) -> Played:  # fmt: skip
-    """Plays so many decisions in each of some games."""
+    """Job: plays a number of decisions in each of some games."""
     own, network = player.get(), networks.get()["newest"]
     module, rng = network.kind.torch_module(network), np.random.default_rng(key)
     rows, streams = rows.copy(), streams.copy()

@@ -1,4 +1,4 @@
-"""What Q-learning's networks learn from, and how: the replay, targets by it and by searches with a target network, loss, update."""
+"""The learning side of DQN: replay buffer, targets from it or from searches with the target network, loss, update."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ Target = Literal["sampled", "expected", "afterstate"]
 
 
 class Order(NamedTuple):
-    """In which order decisions come: those of all games at one step, `steps` of them, of one set of games after another."""
+    """Order of the decisions in the buffer: those of all games of a set at one step, `steps` steps, then the next set."""
 
     games: int
     steps: int = 1
     sets: int = 1
 
     def following(self, numbers: Ints) -> Ints:
-        """Returns the number of the next decision of the same game, of decisions numbered from 0 on."""
+        """Returns the number of the next decision of the same game; decisions are numbered from 0."""
         last = (numbers // self.games) % self.steps == self.steps - 1
         return numbers + self.games + np.where(last, self.games * self.steps * (self.sets - 1), 0)
 
 
 class Followed(NamedTuple):
-    """What came after n decisions, some steps on."""
+    """The states some steps after n decisions."""
 
     rows: Array
     """Where the steps led, [n, width]: decisions, or ends."""
@@ -84,7 +84,7 @@ class Priorities:
         return self.sums[self.first + places]
 
     def put(self, places: Ints, priorities: Floats) -> None:
-        """Gives places [n] priorities [n], at least 0; of a place named twice the last counts."""
+        """Sets priorities [n], at least 0, of places [n]; for a repeated place the last counts."""
         nodes = self.first + places
         self.sums[nodes] = priorities
         for _ in range(self.levels):
@@ -92,7 +92,7 @@ class Priorities:
             self.sums[nodes] = self.sums[2 * nodes] + self.sums[2 * nodes + 1]
 
     def draw(self, shares: Floats) -> Ints:
-        """Returns the places [n] at which shares [n], in [0, 1), of the total are reached."""
+        """Samples places [n]: those at which shares [n], in [0, 1), of the total are reached."""
         left, nodes = shares * self.total, np.ones(len(shares), np.int64)
         for _ in range(self.levels):
             nodes *= 2
@@ -104,10 +104,10 @@ class Priorities:
 
 
 class Decided(Replay):
-    """The last `size` decisions."""
+    """Replay buffer of the last `size` decisions."""
 
     def __init__(self, game: Game, size: int, order: Order, *, cut: bool, alpha: float, chance: bool = False) -> None:
-        """`cut`: steps end before an action drawn at random (Watkins, 1989); `alpha`: exponent of priorities, 0 for none.
+        """`cut`: multi-step targets end before a random action (Watkins, 1989); `alpha`: exponent of priorities, 0 for none.
 
         `chance`: what a leaf is asked between two decisions is kept too.
         """
@@ -125,7 +125,7 @@ class Decided(Replay):
         self.highest = 1.0
 
     def keep(self, found: Decisions) -> None:
-        """Takes decisions; what is new has the highest priority so far."""
+        """Records decisions; new ones get the highest priority so far."""
         places = self.put(**found._asdict())
         if self.priorities is not None:
             self.priorities.put(places, np.full(len(places), self.highest))
@@ -137,7 +137,7 @@ class Decided(Replay):
         return (self["asked"][places] != self["after"][places]).any(axis=1)
 
     def draw(self, rng: np.random.Generator, n: int, beta: float) -> tuple[Ints, Floats32 | None]:
-        """Returns n places, and what each counts (None: all the same), at most 1: (filled * chance to be drawn)**-beta."""
+        """Samples n places; returns them and importance weights (filled * probability)**-beta, at most 1 (None: all equal)."""
         if self.priorities is None:
             return rng.integers(0, self.filled, n), None
         places = self.priorities.draw((np.arange(n) + rng.random(n)) / n)
@@ -145,13 +145,13 @@ class Decided(Replay):
         return places, (weights / weights.max()).astype(np.float32)
 
     def learned(self, places: Ints, errors: NDArray[np.floating[Any]]) -> None:
-        """Stores the sizes of errors [n], which decide how often places [n] are drawn from now on."""
+        """Stores absolute errors [n] as priorities of places [n]."""
         if self.priorities is not None:
             self.highest = max(self.highest, float((errors.max() + LEAST) ** self.alpha))
             self.priorities.put(places, (errors.astype(np.float64) + LEAST) ** self.alpha)
 
     def follow(self, places: Ints, steps: int, gamma: float, *, own: bool) -> Followed:
-        """Returns what came up to `steps` steps after decisions at places [n].
+        """Returns the states up to `steps` steps after decisions at places [n].
 
         `own`: the first action is what is valued, so that it is followed however it was chosen. Steps end with the game,
         before what is not known yet, and as `cut` says.
@@ -173,7 +173,7 @@ class Decided(Replay):
         return Followed(rows, gained, factor)
 
     def tensors(self) -> Tensors:
-        """Returns what a checkpoint holds, besides `recorded` and `highest`."""
+        """Returns the arrays for a checkpoint; `recorded` and `highest` are stored separately."""
         found = super().tensors()
         if self.cut:
             found["explored"] = found["explored"].astype(np.uint8)
@@ -182,7 +182,7 @@ class Decided(Replay):
         return found
 
     def restore(self, tensors: Tensors, recorded: int, highest: float = 1.0) -> None:
-        """Takes the state of a checkpoint after so many decisions."""
+        """Restores the decisions of a checkpoint, made after `recorded` decisions."""
         super().restore(tensors, recorded)
         self.highest = highest
         if self.priorities is not None:
@@ -196,7 +196,7 @@ ASKED = 0.5
 
 
 class Learning:
-    """The newest network, the target network, the optimiser."""
+    """The online network, the target network and the optimizer."""
 
     def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided) -> None:
         """`config` are the method's options; `wanted` says which target is learned.
@@ -215,7 +215,7 @@ class Learning:
         """Those of the target network."""
 
     def fresh(self) -> Any:
-        """Returns the module that training starts from."""
+        """Returns the initial module."""
         game, config = self.game, self.config
         if config.network != SPARSE:
             says: Says = "value" if self.wanted == "afterstate" else "q"
@@ -229,12 +229,12 @@ class Learning:
         return fresh_module(game, config.hidden, config.seed, **told)
 
     def tensors(self) -> Tensors:
-        """Returns what a checkpoint holds, besides `batches`."""
+        """Returns the arrays for a checkpoint; `batches` is stored separately."""
         found = prefixed("online", parameters(self.online)) | prefixed("target", parameters(self.target))
         return found | prefixed("adam", optimizer_tensors(self.optimizer))
 
     def restore(self, tensors: Tensors, batches: int) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         load_parameters(self.online, named(tensors, "online"))
         load_parameters(self.target, named(tensors, "target"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
@@ -243,18 +243,18 @@ class Learning:
 
     @property
     def divisor(self) -> float:
-        """What a value is divided by where it is learned."""
+        """Divisor of values in training."""
         return self.shape.unit * (1.0 if self.solo else BOUND)
 
     def shown(self, rows: Array, symmetries: Ints, actions: Ints) -> Array:
-        """Returns rows under symmetries, [n, width]; `actions` are mapped along."""
+        """Returns rows under symmetries, [n, width]; maps `actions` accordingly."""
         n = len(rows)
         self.both[:n] = rows
         self.player.kernels.transform_rows(self.both, symmetries, actions, self.T)
         return self.both[n:].copy()
 
     def sampled(self, places: Ints, symmetries: Ints) -> Floats32:
-        """Returns what the actions at places [n] should be worth by what was met `n_step` decisions on, [n]."""
+        """Returns n-step targets [n] of the actions at places [n], from the states reached in play."""
         config = self.config
         followed = self.replay.follow(places, config.n_step, config.gamma, own=True)
         following = self.shown(followed.rows, symmetries, np.zeros_like(places))
@@ -267,7 +267,7 @@ class Learning:
         return followed.gained / np.float32(self.shape.unit) + followed.factor * later
 
     def searched(self, places: Ints, *, asked: bool = False) -> Floats32:
-        """Returns what the states at places [n] should be worth: the best that a search finds `n_step` - 1 decisions on, [n].
+        """Returns targets [n] of the states at places [n]: the best value of a search `n_step` - 1 decisions later.
 
         `asked`: the states of chance after the decisions there.
         """
@@ -285,14 +285,14 @@ class Learning:
         return found.astype(np.float32)
 
     def all_actions(self, rows: Array) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns what every action in rows [n, width] should be worth by a search, [n, A], and what it counts: shares of 1."""
+        """Returns targets [n, A] of all actions in rows [n, width] by a search, and their weights, which sum to 1 in a row."""
         found = self.player.searched(rows, self.config.target_depth, self.T, self.target)
         known = torch.from_numpy(np.isfinite(found))
         targets = np.where(np.isfinite(found), found / self.divisor, 0.0).astype(np.float32)
         return torch.from_numpy(targets), known / known.sum(dim=1, keepdim=True)
 
     def losses(self, places: Ints, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns losses and sizes of the errors of decisions at places [n]; these are seen under random symmetries."""
+        """Returns losses and absolute errors of decisions at places [n], under random symmetries."""
         symmetries = rng.integers(0, self.game.symmetry_count, len(places))
         actions, rows = self.replay["actions"][places], self.replay["before"][places]
         asked = self.replay.asks(places)
@@ -322,7 +322,7 @@ class Learning:
         return losses_of(outputs, targets, self.solo), (value_of(outputs, self.solo) - targets).abs().detach()
 
     def step(self, share: float) -> tuple[float, float]:
-        """Learns from a batch of the replay when a share of the run is over; returns the loss and the mean error."""
+        """Trains on a batch after a share of the run; returns the loss and the mean error."""
         config = self.config
         rng = np.random.default_rng((config.seed, 1, self.batches))
         beta = config.importance + (1 - config.importance) * share
@@ -341,7 +341,7 @@ class Learning:
         return float(loss.detach()), float(errors.mean())
 
     def move_target(self) -> None:
-        """Lets the target network follow the newest."""
+        """Updates the target network."""
         if self.config.tau:
             with torch.no_grad():
                 for slow, new in zip(self.target.parameters(), self.online.parameters(), strict=True):

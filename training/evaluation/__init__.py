@@ -1,1 +1,1 @@
-"""How strong players are: arenas, tournaments, Elo, sequential tests, agreement with solvers. Imports no method."""
+"""Measures the strength of players: arenas, tournaments, Elo, sequential tests, agreement with solvers. Imports no method."""

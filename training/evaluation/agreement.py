@@ -1,6 +1,6 @@
-"""Judges play by a room's exact solver: the share of decisions in which a choice keeps the game's value.
+"""Compares play with a game's exact solver: the share of decisions in which a choice keeps the game's value.
 
-For judging only: nothing learns from these labels.
+For evaluation only: no network trains on these labels.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from leafwise.training.games import kernels, new_table
 from leafwise.training.runs import SELECTION_SEED
 
 TABLE_MB = 256.0
-"""Most memory that a solver's table takes while it judges."""
+"""Maximum memory of a solver's table, in MB."""
 PIECE = 5
-"""Positions that are solved as one piece of work."""
+"""Number of positions that one job solves."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Decisions with what the solver says of them."""
+    """Decisions with the actions that keep their value, by the exact solver."""
 
     game: Game
     rows: Array
@@ -47,7 +47,7 @@ class Judged:
         return self.keeps[np.arange(len(actions)), actions]
 
     def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> Ints:
-        """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
+        """Returns the choices of a search to `depth` in the positions, [n]; ties are broken from `seed`."""
         actions = np.zeros(len(self.rows), np.int64)
         if evaluator.value is None:  # it is asked in batches
             search = Search(self.game, evaluator, depth)
@@ -66,7 +66,7 @@ Line = tuple[State, tuple[int, ...]]
 
 
 def _lines(game: Game, stream: Any, plies: tuple[int, int], choose: Callable[[State], int]) -> Iterator[Line]:
-    """Yields decisions, one from a game each, after a random number of actions between `plies`, without end."""
+    """Yields decisions without end, one from each game, after a random number of actions within `plies`."""
     low, high = plies
     while True:
         state, actions = game.start().settle(stream), []
@@ -79,13 +79,13 @@ def _lines(game: Game, stream: Any, plies: tuple[int, int], choose: Callable[[St
 
 
 def random_lines(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[Line]:
-    """Yields decisions after a random number of random actions between `plies`, from one game each, without end."""
+    """Yields decisions without end, one from each game, after a random number of random actions within `plies`."""
     stream = new_stream(seed)
     return _lines(game, stream, plies, lambda state: state.legal_actions[int(below(stream, len(state.legal_actions)))])
 
 
 def played_lines(game: Game, seed: int, plies: tuple[int, int], depth: int) -> Iterator[Line]:
-    """Yields decisions of games, one from each, between two players who see `depth` decisions ahead and know nothing else.
+    """Yields decisions without end, one from each game, between two searches to `depth` without an evaluation.
 
     They search with a leaf that is always 0 and break ties at random: they win or block what they see, and else move at
     random. `game` has sparse features.
@@ -113,7 +113,7 @@ def value_keeping(solver: Solver, state: State) -> Bools:
 
 
 def has_solver(game: Game) -> bool:
-    """Whether the game has an exact solver, and it takes this variant in the memory that judges get."""
+    """Whether the game has an exact solver that fits this variant into `TABLE_MB`."""
     try:
         return need_solver(game)[1] <= TABLE_MB
     except UserError:
@@ -121,13 +121,13 @@ def has_solver(game: Game) -> bool:
 
 
 def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
-    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
+    """Returns n critical positions for a run's evaluations; None for n = 0 or a variant without an exact solver."""
     return critical_positions(game, n, SELECTION_SEED, plies, depth) if n and has_solver(game) else None
 
 
 @dataclass(frozen=True)
 class Keeping:
-    """Says which actions keep the value of decisions, by the exact solver, which each process makes for itself."""
+    """Computes which actions keep the value of decisions; each process creates its own solver."""
 
     game: Game
 
@@ -144,10 +144,10 @@ class Keeping:
 def critical_positions(
     game: Game, n: int, seed: int, plies: tuple[int, int], depth: int = 0, executor: Executor[Any, Any] | None = None
 ) -> Judged:
-    """Returns n different decisions in which some legal action, but not every one, loses value.
+    """Returns n different decisions in which some legal actions, but not all, lose value.
 
-    They come after random actions, or with a `depth` out of games as `played_lines` tells. `executor` is one whose work is
-    a `Keeping` of the game (default: this process); it changes no result.
+    They come after random actions, or with a `depth` from games of `played_lines`. `executor` works with a `Keeping` of the game
+    (default: this process); it does not change the result.
     """
     found: dict[bytes, tuple[Array, Bools]] = {}
     lines = played_lines(game, seed, plies, depth) if depth else random_lines(game, seed, plies)

@@ -1,7 +1,7 @@
-"""Plays games between named players and says how sure the result is: paired seeds, 95 % intervals.
+"""Plays games between named players, with paired seeds and 95 % intervals.
 
-`evaluate` plays one player alone or against another, `arena` a round robin that survives faulty players: paired openings, both
-seats, results that survive and go on.
+`evaluate` plays one player alone or against another. `arena` plays a round robin with paired openings and both seats; it tolerates
+faulty players and can be resumed.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def play_game(
 
 
 def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
-    """Returns what settles chance for a player that deals itself; None for any other."""
+    """Returns the function that settles chance for a player that deals itself; None for any other."""
     dealer = getattr(who, "dealer", None)
     return None if dealer is None else dealer(seed)
 
@@ -112,7 +112,7 @@ Start = tuple[int, State]
 
 @dataclass(frozen=True)
 class Batches:
-    """Plays one game per seed, or two against an opponent: the player first, then second."""
+    """Plays one game for each seed, or two against an opponent: the player first, then second."""
 
     game: Game
     text: str
@@ -191,7 +191,7 @@ def check(
 
 
 def starts_of(game: Game, games: int, first_seed: int, plies: int, drawing: bool) -> tuple[list[Start], int]:
-    """Returns what the games of two players begin with, two games each, and how many different openings there are.
+    """Returns the openings of the games of two players, two games each, and the number of different openings.
 
     In a game without chance, players that are not `drawing` at random play an opening once: it would be the same game again.
     """
@@ -278,7 +278,7 @@ def evaluate(
 
 
 def faults(played: Sequence[Figures], names: tuple[str, str], first_seed: int, players: int) -> Iterator[Fault]:
-    """Yields how games were given away, of games in the order of their seeds; `names` are the player's and the opponent's."""
+    """Yields the faults that lost games, in the order of the seeds; `names` are those of player and opponent."""
     for k, one in enumerate(played):
         if one.loser >= 0:
             what, _, report = one.fault.partition("\n")
@@ -298,7 +298,7 @@ Key = tuple[str, str, int]
 
 
 def check_amounts(games: int, seed: int) -> None:
-    """Raises ValueError for more games, or greater seeds, than there can be."""
+    """Raises ValueError for too many games or too large seeds."""
     if not 1 <= games <= MOST_GAMES:
         raise UserError(f"expected 1 to {MOST_GAMES:,} games, got {games!r}")
     if not 0 <= seed <= MOST_SEED:
@@ -326,7 +326,7 @@ class Played:
 
     @property
     def key(self) -> Key:
-        """What tells a game from all others."""
+        """Key of the game."""
         return self.first, self.second, self.round
 
     @staticmethod
@@ -343,7 +343,7 @@ class Played:
 
 @dataclass
 class Tournament:
-    """Every two players meet in `games` games: the rounds' openings, each from both seats.
+    """A round robin: every two players play `games` games, each opening from both seats.
 
     Round r begins with opening r modulo the number of openings; its chance comes from the same stream in both games.
     Where openings come again and nothing in a game is random, it is the same game again, and does not count.
@@ -371,11 +371,11 @@ class Tournament:
 
     @property
     def counted(self) -> list[Played]:
-        """The games that have been played, without those that are others again."""
+        """The games played so far, without duplicates."""
         return [p for p in self.played.values() if p.random or p.round < len(self.positions)]
 
     def jobs(self) -> Iterator[Job]:
-        """Yields the games still to be played, round by round, so that all pairs have played about as much."""
+        """Yields the remaining games round by round, so that all pairs have played about the same number."""
         for number in range(self.games // 2):
             for one, other in combinations(self.players, 2):
                 for names in ((one, other), (other, one)):
@@ -386,7 +386,7 @@ class Tournament:
                         yield Job(names, self.opening(number), derived(seed, CHANCE), seeds, number)
 
     def add(self, job: Job, outcome: Outcome) -> Played:
-        """Keeps a game that has ended."""
+        """Records a finished game."""
         lost = outcome.fault
         fault = None if lost is None else {"player": lost.player, "kind": str(lost.kind), "what": lost.what}
         seconds = (round(outcome.seconds[0], 6), round(outcome.seconds[1], 6))
@@ -412,7 +412,7 @@ class Tournament:
         return float(1 + np.sign(self.worth(one, player))) / 2
 
     def worth(self, one: Played, player: str) -> float:
-        """Returns what a game was worth to a player."""
+        """Returns the result of a game for a player."""
         return one.result if one.first == player else -one.result
 
     def of(self, player: str, other: str | None = None) -> list[Played]:
@@ -494,11 +494,11 @@ class Tournament:
         }
 
     def settings(self) -> Json:
-        """Returns what a file must agree on to be resumed."""
+        """Returns the settings that a file must share to be resumed."""
         return {"game": self.game.name, "options": self.game.given_options, "plies": self.plies, "seed": self.seed}
 
     def counts(self) -> Json:
-        """Returns what a file says of a round robin beside its settings and games."""
+        """Returns further contents of the file beside settings and games."""
         return {
             "openings": len(self.positions),
             "players": list(self.players),
@@ -542,7 +542,7 @@ def plan(
     plies: int | None = None,
     seed: int = 1_000_000,
 ) -> Tournament:
-    """Returns a round robin that has not begun; raises ValueError for numbers and players that make none.
+    """Returns a new round robin; raises ValueError for wrong numbers or players.
 
     `openings` default to one per two games, `plies` to 4, or 0 in games of chance.
     """
@@ -635,7 +635,7 @@ def run(
     keep: Callable[[str], None] | None = None,
     cluster: str = "",
 ) -> None:
-    """Plays what is still to be played; whatever ends it, the file of `ready` then holds all games that have ended.
+    """Plays the remaining games. However it ends, the file of `ready` then has all finished games.
 
     `keep` is told every game as text.
     """

@@ -1,6 +1,6 @@
-"""How right chances are that a network says: their distance from what then happened, and what would scale them best.
+"""Measures the calibration of predicted win probabilities, and fits their scale.
 
-`monotone` fits a function that never falls, or always rises, to numbers and what came of them.
+`monotone` fits a non-decreasing (or strictly increasing) function to predictions and outcomes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def tenths_of(values: Floats) -> Ints:
 
 
 def calibration(values: Floats, outcomes: Floats) -> tuple[float, list[Json]]:
-    """Returns the calibration error of chances and what happened, and for each tenth how many, the mean chance, the share won.
+    """Returns the calibration error of probabilities, and for each tenth the count, the mean probability and the share won.
 
     The error is the expected calibration error: the mean over all, of the distance between chance and share in their tenth (Naeini,
     Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015).
@@ -42,7 +42,7 @@ def calibration(values: Floats, outcomes: Floats) -> tuple[float, list[Json]]:
 
 
 class CalibrationTest(NamedTuple):
-    """How far chances are from what happened, and how far they would be by luck alone."""
+    """Calibration error, and the error that luck alone would give."""
 
     error: float
     """The calibration error of `calibration`, of all decisions."""
@@ -58,7 +58,7 @@ class CalibrationTest(NamedTuple):
 def calibration_test(
     decisions: Floats, chances: Floats, outcomes: Floats, draws: int = 4000, seed: int = 0
 ) -> CalibrationTest:
-    """Tests whether chances told in games are right, where the decisions of one game are all but one and the same case.
+    """Tests the calibration of probabilities, with the games as independent units instead of their decisions.
 
     decisions [games, BINS]: how many of a game's decisions were told a chance in each tenth; chances [games, BINS]: the sum of
     those chances; outcomes [games]: 0 or 1. Sets of as many games are drawn with replacement from those won and those lost (Efron,
@@ -117,7 +117,7 @@ def log_odds(chances: Floats) -> Floats:
 
 
 class Scaled(NamedTuple):
-    """Chances of games, scaled by what the other half of the games says."""
+    """Probabilities of games, scaled by a fit to the other half of the games."""
 
     chances: Floats
     """[games, BINS], as `calibration_test` takes them."""
@@ -144,7 +144,7 @@ def cross_scaled(decisions: Floats, chances: Floats, outcomes: Floats) -> Scaled
 
 
 def rescaled(network: SparseNetwork, slope: float, offset: float) -> SparseNetwork:
-    """Returns a network whose chances have log odds times `slope` plus `offset`; its shape is the same."""
+    """Returns a network with log odds times `slope` plus `offset`, in the same shape."""
     dense, last = network.tensors["dense"].copy(), network.hidden[-1] + 1
     dense[-last:] *= np.float32(slope)
     dense[-1] += np.float32(offset)
@@ -200,6 +200,6 @@ def monotone(values: Floats, outcomes: Floats, bins: int = GROUPS, least: float 
 
 
 def tenths(told: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
-    """Returns the mean told and the mean outcome of ten groups, by what was told (fewer where many were told the same)."""
+    """Returns mean prediction and mean outcome of ten groups by prediction (fewer if many predictions are equal)."""
     group = groups(told, TENTHS)
     return means(group, told), means(group, outcomes)

@@ -1,7 +1,7 @@
-"""Games between players who may crash, hang or cheat: each is played in a process that can be ended.
+"""Plays games between players that may crash, hang or cheat, in worker processes that can be killed.
 
-A worker process plays one game at a time and tells, in shared memory, whose turn it is and since when. Who takes too long,
-or takes the process down, loses that game; the worker is replaced and the next game begins.
+A worker process plays one game at a time and writes to shared memory whose turn it is and since when. A player that takes too
+long or crashes the process loses that game. A new worker then plays the next game.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a game went; pairs are those of the first and the second seat."""
+    """Outcome of a game; pairs are those of the first and the second seat."""
 
     result: float
     """For the first seat 1, 0 or -1, or the return where games are worth more than that."""
@@ -87,16 +87,16 @@ class Outcome(NamedTuple):
 
 
 class Misplay(Exception):
-    """Ends a game that the player at a seat has lost other than on the board; arguments as `Job.fault`."""
+    """Raised when a player loses a game by a fault; arguments as `Job.fault`."""
 
 
 def from_text(text: str) -> Maker:
-    """Returns what makes the player that a text names; raises ValueError when it is asked to, if there is none such."""
+    """Returns a maker of the player that a text names; the maker raises ValueError for an unknown player."""
     return partial(player, text)
 
 
 class Table:
-    """A worker's side of the games: the players' makers, and the clock that its parent watches."""
+    """The worker's side: the players' makers, and the clock that the parent watches."""
 
     def __init__(self, game: Game, makers: Mapping[str, Maker], clock: Any, limit: float) -> None:
         self.game, self.makers, self.clock, self.limit = game, makers, clock, limit
@@ -138,7 +138,7 @@ class Table:
         return self.timed(seat, make)[0]
 
     def timed(self, seat: int, work: Callable[[], Any], starting: bool = False) -> tuple[Any, float]:
-        """Returns what a player's work returns and the seconds it took; raises Misplay if it raises anything."""
+        """Runs a player's work; returns its result and the seconds it took, or raises Misplay for any exception."""
         self.clock[STARTING], self.clock[SINCE] = float(starting), time.monotonic()
         self.clock[SEAT] = seat  # last: whoever reads a seat reads its time
         begun = time.perf_counter()
@@ -160,13 +160,13 @@ class Table:
 
 
 def lost(fault: Fault, game: Game) -> Outcome:
-    """Returns the outcome of a game that a fault has ended: it costs the most that a game is worth."""
+    """Returns the outcome of a game that a fault ended: the maximum loss."""
     worth = game.stake if game.stake > 1 else 1
     return Outcome(-worth if fault.seat == 0 else worth, fault=fault)
 
 
 def recorded(recorder: Recorder, outcome: Outcome) -> GameRecord:
-    """Returns a game as it is kept: with the fault that ended it, if one did."""
+    """Returns the record of a game, with the fault that ended it, if any."""
     fault = outcome.fault
     if fault is None:
         return recorder.record()
@@ -174,14 +174,14 @@ def recorded(recorder: Recorder, outcome: Outcome) -> GameRecord:
 
 
 def unseen(job: Job, outcome: Outcome) -> GameRecord:
-    """Returns what is known of a game whose process was ended: its opening, and how it ended."""
+    """Returns the record of a game whose process was killed: its opening and how it ended."""
     return recorded(Recorder(job.opening, job.names, job.chance), outcome)
 
 
 def serve(
     pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[str, Maker], limit: float, speaks: bool
 ) -> None:
-    """Plays the games that come through a pipe, until it closes or the parent is gone; runs in the worker.
+    """Runs in the worker: plays the games from a pipe until it closes or the parent is gone.
 
     One that `speaks` tells what all wait for.
     """
@@ -215,14 +215,14 @@ class Worker:
         """The games that it was given and has not told of, by their keys; it plays the first."""
 
     def give(self, key: int, job: Job) -> None:
-        """Hands a game over."""
+        """Sends a game to the worker."""
         self.jobs.append((key, job))
         names, opening, *others = job
         with suppress(OSError):  # it has just ended, as its pipe will tell
             self.pipe.send((names, opening.row, *others))  # without its game, which takes 0.8 ms to make anew
 
     def overdue(self, impatient: set[str]) -> Fault | None:
-        """Returns the fault of a player who has had its time; those in `impatient` get no more of it for loading."""
+        """Returns the fault of a player whose time is over; players in `impatient` get no extra time for loading."""
         seat, loading = int(self.clock[SEAT]), bool(self.clock[STARTING])
         if seat < 0:
             return None
@@ -236,7 +236,7 @@ class Worker:
         return job.fault(seat, "hang", f"took more than {self.limit + extra:g} s" + " to be loaded" * loading)
 
     def end(self) -> None:
-        """Ends the process, whatever it does."""
+        """Kills the process."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -275,7 +275,7 @@ class MatchWorkers(Executor[Job, Outcome]):
         return key, outcome
 
     def _hand_out(self) -> None:
-        """Gives the games that wait to who has none, and one more where games are brief."""
+        """Sends waiting games to idle workers, and a second one where games are short."""
         while self._waiting:
             if len(self._workers) < self.slots and all(worker.jobs for worker in self._workers):
                 self._workers.append(self._new(speaks=not self._workers))
@@ -285,7 +285,7 @@ class MatchWorkers(Executor[Job, Outcome]):
             worker.give(*self._waiting.popleft())
 
     def _hear(self, worker: Worker) -> None:
-        """Takes the game that a worker has played, or its end."""
+        """Receives a finished game from a worker, or notes its end."""
         try:
             outcome: Outcome = worker.pipe.recv()
         except (EOFError, OSError):
@@ -297,7 +297,7 @@ class MatchWorkers(Executor[Job, Outcome]):
             self._ended.append((worker.jobs.popleft()[0], outcome))
 
     def _end(self, worker: Worker, outcome: Outcome | None = None) -> None:
-        """Ends a process. Its game has this outcome, or is played again as those that it was given besides."""
+        """Kills a process. Its game gets this outcome or is played again, as are further games sent to it."""
         worker.end()
         self._workers.remove(worker)
         if outcome is not None:
@@ -305,7 +305,7 @@ class MatchWorkers(Executor[Job, Outcome]):
         self._waiting.extendleft(reversed(worker.jobs))
 
     def _blamed(self, worker: Worker) -> Outcome | None:
-        """Returns the outcome of a game whose process has ended, None where it is played again.
+        """Returns the outcome of a game whose process ended, None if the game is played again.
 
         It is the fault of the player to move, but for the first time that somebody killed the process: the system kills who takes
         all of the memory. Raises Lost where nobody is to move each time.
@@ -322,7 +322,7 @@ class MatchWorkers(Executor[Job, Outcome]):
         return None
 
     def cancel(self, *keys: int) -> None:
-        """Ends the games that are played, and plays none of the others."""
+        """Stops the running games and drops the waiting ones."""
         for worker in list(self._workers):
             if any(not keys or key in keys for key, _ in worker.jobs):
                 self._end(worker)
@@ -338,7 +338,7 @@ class MatchWorkers(Executor[Job, Outcome]):
 
 @dataclass(frozen=True)
 class Host:
-    """Plays games on a cluster: each where it arrives, in a process beside the cluster's own, which a player cannot take down."""
+    """Plays games on a cluster, in a process beside the cluster's worker, so that a player cannot crash the worker."""
 
     game: Game
     makers: dict[str, Maker]
@@ -357,7 +357,7 @@ class Host:
 def matches_for(
     game: Game, makers: Mapping[str, Maker], limit: float, pieces: int, processes: int = 1, cluster: str = ""
 ) -> Executor[Job, Outcome]:
-    """Returns what plays so many games, each in a process that can be ended; other arguments are those of `executor_for`."""
+    """Returns an executor that plays games in processes that can be killed; other arguments as in `executor_for`."""
     if cluster:
         return Bundles(executor_for(Host(game, dict(makers), limit), processes, cluster), BUNDLE_SECONDS, pieces)
     return MatchWorkers(game, makers, limit, processes)

@@ -1,6 +1,6 @@
-"""Games between networks as pieces of work: matches of the sequential test, single-player games, games against reference players.
+"""Games of networks as jobs: matches of the sequential test, single-player games, games against reference players.
 
-Reference players are those, by name, that every network of a run meets, so that its Elo means the same from start to end.
+Every evaluated network of a run plays the same reference players, so that its Elo has the same meaning throughout the run.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def pairs_side_by_side(
     candidates: str | None,
     from_start: float,
 ) -> Floats:
-    """Returns what `play_pairs` does, for leaves that are asked in batches."""
+    """`play_pairs` for leaves that value batches."""
     keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64).repeat(2)
     most = np.where(np.arange(len(keys)) < 2 * round(from_start * len(places)), 0, plies)
     seats = np.arange(len(keys)) % 2
@@ -91,7 +91,7 @@ def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes
 def play_alone(
     line: Executor[Any, Any], network: Learned, wanted: Sequence[tuple[Game, int, int]], first_seed: int, nodes: int
 ) -> Iterator[Played]:
-    """Yields the games of a network in variants of a single-player game: variant, games and depth are wanted, in this order."""
+    """Yields the games of a network in variants of a single-player game; `wanted` has variant, games and depth."""
     own = line.share(network)
     pieces = [
         [
@@ -133,7 +133,7 @@ class NamedPlayer:
 
 
 def meet(game: Game, players: Sequence[NetworkPlayer | NamedPlayer], starts: Sequence[Start]) -> Floats:
-    """Plays games of a player alone, or of two, each opening from both seats.
+    """Plays games of one player alone, or of two players with each opening from both seats.
 
     Returns the first player's returns from each opening, [openings, seats].
     """
@@ -152,10 +152,10 @@ BLOCK = 5
 
 
 class ReferencePlayers:
-    """Players by name; their own games are played once, the first has Elo 0."""
+    """Reference players by name; the games among them are played once, and the first has Elo 0."""
 
     def __init__(self, game: Game, names: Sequence[str], pairs: int, line: Executor[Any, Any]) -> None:
-        """Any two of them are to play `pairs` pairs of games, on `line`; raises ValueError for names of no players."""
+        """Any two of them play `pairs` pairs of games on the executor `line`; raises ValueError for unknown players."""
         self.game, self.names, self.pairs, self.line = game, tuple(names), pairs, line
         self.draws = [draws(player(name, game)) for name in names]
         self.units: list[Unit] | None = None
@@ -179,7 +179,7 @@ class ReferencePlayers:
         return list(units.values())
 
     def rating_of(self, newest: Learned, depth: int, options: Json, number: int) -> Logged:
-        """Returns what is logged: Elo over the first of a search with a network, half its 95 % interval, points against each."""
+        """Returns the logged values: Elo of a search over the first player, half its 95 % interval, points against each."""
         n = len(self.names)
         if self.units is None:
             own = [(a, b, NamedPlayer(self.game, self.names[a])) for a, b in combinations(range(n), 2)]

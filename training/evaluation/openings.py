@@ -1,4 +1,4 @@
-"""Openings of matches: positions after a few random decisions, no two of which a symmetry of the game makes the same."""
+"""Openings of matches: positions after a few random decisions, no two of them equal under the game's symmetries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def derived(seed: int, what: int) -> int:
 
 
 def plies_of(game: Game, plies: int | None) -> int:
-    """Returns how many random decisions openings have: as many as asked for, else PLIES, or none in games of chance.
+    """Returns the number of random decisions in openings: the given one, else PLIES, or 0 in games of chance.
 
     Raises ValueError for a number that is not possible.
     """
@@ -44,7 +44,7 @@ def plies_of(game: Game, plies: int | None) -> int:
 
 
 def random_opening(game: Game, plies: int, stream: Any) -> State:
-    """Returns the position after so many random decisions (fewer where the game ends before)."""
+    """Returns the position after `plies` random decisions, or fewer if the game ends before."""
     state = game.start().settle(stream)
     for _ in range(plies):
         if state.is_terminal:

@@ -1,6 +1,6 @@
-"""What games came to: scores, how sure the mean is, how long moves took, who gave games away; and games kept in a file.
+"""Results of games: scores with intervals, times of moves, faults; and their storage in a file.
 
-Evaluations, round robins and studies that stop go on from there.
+Stopped evaluations, round robins and studies resume from the file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Pace(NamedTuple):
     """Seconds of the longest turn."""
 
     def after(self, seconds: float, turn: float, begins: bool) -> Pace:
-        """Returns it with a decision more, of a turn that is now `turn` seconds long; `begins`: it was the first of it."""
+        """Returns the times with one more decision of a turn that has taken `turn` seconds; `begins`: it was the first."""
         return Pace(self.turns + begins, self.seconds + seconds, max(self.longest, turn))
 
     @staticmethod
@@ -46,7 +46,7 @@ NO_PACE = Pace()
 
 
 class Figures(NamedTuple):
-    """One game of the player in question."""
+    """Figures of one game of the player."""
 
     score: float
     """Its return."""
@@ -78,7 +78,7 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class Fault:
-    """How a player lost a game other than on the board."""
+    """Fault that lost a game: crash, timeout or illegal action."""
 
     player: str
     seed: int
@@ -129,7 +129,7 @@ class Evaluation:
 
     @property
     def by_seed(self) -> Floats:
-        """Mean return per seed, [seeds]: the unit that is drawn independently."""
+        """Mean return for each seed, [seeds], the independent unit."""
         return self.scores if self.opponent is None else self.scores.reshape(-1, 2).mean(axis=1)
 
     def interval(self) -> Interval:
@@ -157,7 +157,7 @@ V = TypeVar("V")
 
 
 class GameStore(dict[K, V]):
-    """Games, or what came of them, by what tells them apart: a seed, the players and the round, a name.
+    """Stores games or results by key: a seed, the players and the round, or a name.
 
     The file is a JSON object: `about`, what the games are of, beside the games `under` a name ("": the games alone). `encode` and
     `decode` say how the games are written. A file about something else is refused, or with `anew` left alone until the first
@@ -181,7 +181,7 @@ class GameStore(dict[K, V]):
         self._saved = time.monotonic()
 
     def begin(self, who: str, resume: bool) -> None:
-        """Takes over the games of the file, if there is one; raises ValueError for one that cannot be resumed."""
+        """Loads the games of the file, if it exists; raises ValueError for a file that cannot be resumed."""
         if self.file is None or not self.file.exists() or is_stream(self.file):
             return
         if not resume:
@@ -189,7 +189,7 @@ class GameStore(dict[K, V]):
         self.read(self.file)
 
     def read(self, path: Path, *, anew: bool = False) -> None:
-        """Takes over the games of a file; raises ValueError for a file of something else, or with `anew` takes none."""
+        """Loads the games of a file; for a file of something else it raises ValueError, or with `anew` loads none."""
         try:
             old = json.loads(read_text(path))
             wrong = [(name, value, old.get(name)) for name, value in self.about.items() if old.get(name) != value]
@@ -201,25 +201,25 @@ class GameStore(dict[K, V]):
         self.update(games)
 
     def add(self, key: K, games: V, beside: Json | None = None) -> None:
-        """Keeps games; the file has them a moment later, a device or a pipe at the end."""
+        """Adds games. A file has them shortly after, a device or a pipe at the end."""
         self[key] = games
         if self.file and time.monotonic() - self._saved > SAVE_SECONDS and not is_stream(self.file):
             self.save(beside)
 
     def keep(self, key: K, games: V, line: str = "") -> None:
-        """Keeps what came of games, writes it at once, and prints a line about it."""
+        """Adds a result, writes the file at once, and prints a line."""
         self[key] = games
         self.save()
         print(line or f"{key} {games}", flush=True)
 
     def find(self, key: K, work: Callable[[], V]) -> V:
-        """Returns what is known of a name, worked out and kept now if nothing is."""
+        """Returns the result of a name; computes and stores it if it is unknown."""
         if key not in self:
             self.keep(key, work())
         return self[key]
 
     def save(self, beside: Json | None = None) -> None:
-        """Writes the file whole, if there is one, with what else is to stand in it."""
+        """Writes the whole file, if there is one."""
         if self.file is not None:
             games = self._encode(self)
             everything = {**self.about, **(beside or {}), self.under: games} if self.under else games
@@ -228,7 +228,7 @@ class GameStore(dict[K, V]):
 
 
 def missing_seeds(done: int, games: int, most: int, first: int) -> Iterator[range]:
-    """Yields the seeds of games that are still to be played, at most so many at a time."""
+    """Yields the seeds of the remaining games, in groups of a maximum size."""
     while done < games:
         block = range(first + done, first + min(done + most, games))
         yield block

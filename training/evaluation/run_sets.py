@@ -1,4 +1,4 @@
-"""What sets of training runs come to, and whether one is better than another: by the scores of all their runs, not of one seed.
+"""Compares sets of training runs by the scores of all their runs, not of a single seed.
 
 Source: Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021. The interquartile mean
 is that of the middle half of all scores. The probability of improvement is that of a run of one set to beat one of the other in the
@@ -31,7 +31,7 @@ QUARTER = 0.25
 
 
 class Estimate(NamedTuple):
-    """A figure and its 95 % interval."""
+    """An estimate with its 95 % interval."""
 
     value: Any
     low: Any
@@ -57,7 +57,7 @@ def profile(levels: Floats) -> Callable[[Scores], Floats]:
 
 
 def estimate(statistic: Callable[..., Floats], *sets: Scores, seed: int = 0) -> Estimate:
-    """Returns what a statistic says of sets of runs, with its interval by the stratified bootstrap."""
+    """Returns a statistic of sets of runs, with its interval by the stratified bootstrap."""
     rng = np.random.default_rng(seed)
     drawn = [[runs[rng.integers(len(runs), size=(SAMPLES, len(runs)))] for runs in scores] for scores in sets]
     return Estimate(statistic(*sets), *sampled_interval(statistic(*drawn)))
@@ -70,7 +70,7 @@ def runs_in(folder: Path) -> dict[Game, list[Path]]:
     for path in sorted(file.parent for file in folder.rglob(CONFIG)):
         if not (path / "results.json").exists():
             raise UserError(
-                f"expected finished runs in {str(folder)!r}, {path.name} is unfinished: continue with --resume"
+                f"expected finished runs in {str(folder)!r}, {path.name} is not finished: continue with --resume"
             )
         options = options_of(path)
         found.setdefault(find_variant(options.get("game", ""), options.get("variant", "")), []).append(path)
@@ -80,7 +80,7 @@ def runs_in(folder: Path) -> dict[Game, list[Path]]:
 
 
 def played(game: Game, player: str, games: int, seed: int, **where: Any) -> float:
-    """Returns the score of a player in so many games: the mean return, or for two the share of the points.
+    """Returns the score of a player in a number of games: mean return, or share of the points in two-player games.
 
     `where` are the other options of `evaluate`. Raises ValueError for a player that fails in one of them.
     """

@@ -1,4 +1,4 @@
-"""95 % intervals of means, Elo ratings, and a test which of two players is better after as few games as need be.
+"""95 % intervals of means, Elo ratings, and a sequential test that finds the better of two players with few games.
 
 Intervals: one function for each kind of sample, and what each takes for granted. `mean_interval` is for scores, `share_interval`
 for single games that are won or not, `points_interval` for games with draws and for pairs of games, `ratio_interval` for cases that
@@ -59,7 +59,7 @@ def error_half(error: float, n: int) -> float:
 
 
 def share_interval(wins: float, games: int) -> Interval:
-    """Returns Wilson's 95 % interval of a share of independent cases, each of which counts or does not; it holds the share."""
+    """Returns Wilson's 95 % interval of a share of independent cases; it contains the share."""
     if games < 1:
         return 0.0, 1.0
     z = QUANTILE
@@ -101,7 +101,7 @@ def returns_interval(returns: Floats, span: tuple[float, float]) -> Interval:
 
 
 def told_points(returns: Floats, wins: Floats, span: tuple[float, float]) -> dict[str, float | None]:
-    """Returns points a game and the share of games won, each with its 95 % interval, by the names that files have.
+    """Returns points per game and the share of games won, each with its 95 % interval, by their names in files.
 
     `returns` and `wins` (1 for a win, else 0) are means over units, games or pairs of games, [n]; all None without any.
     """
@@ -129,18 +129,18 @@ def ratio_interval(sums: Floats, counts: Floats) -> Interval:
 
 
 def bounds(interval: Interval, scale: float = 1.0) -> dict[str, float | None]:
-    """Returns an interval, times a positive `scale`, by the names that files have: None where there is none."""
+    """Returns an interval times a positive `scale`, by its names in files; None without an interval."""
     low, high = (None if math.isnan(bound) else scale * bound for bound in interval)
     return {"ci_low": low, "ci_high": high}
 
 
 def logged_bounds(interval: Interval) -> Logged:
-    """Returns what a run logs of the interval of its score: nothing where there is none."""
+    """Returns the logged values of a score's interval; nothing without an interval."""
     return {f"eval/score_{name}": bound for name, bound in bounds(interval).items() if bound is not None}
 
 
 def interval_text(low: float | None, high: float | None, form: str) -> str:
-    """Returns an interval as text, its bounds formatted as `form` says; a dash where there is none."""
+    """Formats an interval with the format `form`; a dash without an interval."""
     if low is None or high is None or math.isnan(low):
         return "-"
     return f"{low:{form}} to {high:{form}}"
@@ -151,7 +151,7 @@ LEAST_PAIRS = 50
 
 
 def expected_share(elo: float) -> float:
-    """Returns the share of the points, 0 to 1, that an Elo difference stands for."""
+    """Returns the expected share of the points, 0 to 1, for an Elo difference."""
     return 1 / (1 + 10.0 ** min(-elo / 400, 300.0))
 
 
@@ -172,7 +172,7 @@ class SequentialTest:
         return len(pairs) * (high - low) * (2 * float(pairs.mean()) - low - high) / (2 * variance)
 
     def decision(self, pairs: Floats) -> bool | None:
-        """Returns True for better, False for not better, None as long as it is open."""
+        """Returns True for better, False for not better, None while undecided."""
         ratio, bound = self.log_likelihood_ratio(pairs), math.log((1 - self.error) / self.error)
         return None if abs(ratio) < bound else ratio > 0
 
@@ -190,7 +190,7 @@ STEPS = 60
 
 
 class Unit(NamedTuple):
-    """Games that one draw of luck had in common: the two of an opening, one from each seat."""
+    """Games with common luck: the two of an opening, one from each seat."""
 
     first: int
     second: int
@@ -200,7 +200,7 @@ class Unit(NamedTuple):
 
 
 class Ratings(NamedTuple):
-    """Elo of n players, their mean 0, and what else it may be."""
+    """Elo of n players with mean 0, and samples of its distribution."""
 
     elo: Floats
     """[n]"""
@@ -224,7 +224,7 @@ def sampled_interval(samples: Floats) -> tuple[Any, Any]:
 
 
 def elo_difference(share: float) -> float:
-    """Returns the Elo difference that goes with a share of the points, 0 to 1."""
+    """Returns the Elo difference for a share of the points, 0 to 1."""
     if not 0 < share < 1:
         return math.inf if share >= 1 else -math.inf
     return 400 * math.log10(share / (1 - share))

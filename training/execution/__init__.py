@@ -1,6 +1,6 @@
-"""Where work is done: in this process, in processes of this machine, on a cluster, as the options of a command say.
+"""Runs work in this process, in processes of this machine, or on a cluster, as a command's options say.
 
-Who hands it over does not know which.
+The caller's code is the same for all three.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ADDRESS = re.compile(r"[\w.-]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 
 
 def check_places(processes: int, cluster: str) -> None:
-    """Raises ValueError for a number of processes, or a cluster, that there cannot be."""
+    """Raises ValueError for a wrong number of processes or an invalid cluster."""
     if not 1 <= processes <= MOST_PROCESSES:
         raise UserError(f"expected 1 to {MOST_PROCESSES:,} processes, got {processes!r}")
     if not cluster:
@@ -33,7 +33,7 @@ def check_places(processes: int, cluster: str) -> None:
 
 
 def executor_for(work: Callable[[P], R], processes: int = 1, cluster: str = "", pieces: int = 0) -> Executor[P, R]:
-    """Returns what does some work: a function of a module, a `partial` of one, or an object that pickles and can be called.
+    """Returns an executor for some work: a module's function, a `partial` of one, or a callable object that pickles.
 
     An object may have a method `warm`, which brings what it has to compile. `cluster` is "auto" for the Ray cluster that
     this machine belongs to, "local" for one of `processes` cores of this machine (1: all of them) that ends with this process, or
@@ -56,11 +56,11 @@ def executor_for(work: Callable[[P], R], processes: int = 1, cluster: str = "", 
 
 
 def in_pieces(things: Sequence[Any], size: int) -> list[Any]:
-    """Returns slices of so many things each, fewer in the last."""
+    """Splits a sequence into slices of equal length; the last may be shorter."""
     return [things[k : k + size] for k in range(0, len(things), size)]
 
 
 def map_pieces(work: Callable[[P], R], pieces: Sequence[P], processes: int = 1, cluster: str = "") -> Iterator[R]:
-    """Yields what comes of each piece, in their order; the arguments are those of `executor_for`."""
+    """Yields the results of the pieces in order; other arguments as in `executor_for`."""
     with executor_for(work, processes, cluster, len(pieces)) as executor:
         yield from executor.in_order(enumerate(pieces))

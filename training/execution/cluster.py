@@ -1,7 +1,7 @@
-"""Machines of a Ray cluster. Pieces are Ray tasks; one that is lost with its process or its machine is submitted again.
+"""Runs pieces as tasks of a Ray cluster. A piece that is lost with its process or machine is submitted again.
 
-Wherever a piece is worked on the same must run: versions, the sources of the package and of games from outside. Ray is imported
-here alone, and this module only where a cluster was asked for.
+All machines must run the same versions and the same sources of the package and of external games. Only this module imports Ray,
+and it is imported only if a command names a cluster.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _own() -> dict[str, str]:
 
 
 def identity() -> dict[str, str]:
-    """Returns what runs here, by name: versions, and hashes of sources."""
+    """Returns versions and source hashes of this process, by name."""
     from leafwise.envs.registry import listed
 
     games = {name: told["module"] for name, told in json.loads(added()[INHERITED]).items()}
@@ -85,12 +85,12 @@ def _source_of(module: str) -> str:
 
 
 def added() -> dict[str, str]:
-    """Returns what this process tells others of games and networks that its command line added: environment variables."""
+    """Returns environment variables with the games and networks that the command line added."""
     return {name: os.environ.get(name, "{}") for name in (INHERITED, NETWORKS)}
 
 
 def take_added(told: dict[str, str], where: str) -> None:
-    """Makes what the driver's command line added known here, as it found it; it lies in the same place on each machine.
+    """Registers here what the driver's command line added; the files have the same path on each machine.
 
     Raises Unfit where it does not.
     """
@@ -109,7 +109,7 @@ def take_added(told: dict[str, str], where: str) -> None:
 
 
 def check_identity(expected: Mapping[str, str], where: str) -> None:
-    """Raises Unfit, in one line, where something else runs here than on the driver; `where` says what machine this is."""
+    """Raises Unfit in one line if versions or sources differ from the driver's; `where` names this machine."""
     own = identity()
     for name, wanted in expected.items():
         if own.get(name) != wanted:
@@ -131,7 +131,7 @@ _numbers = itertools.count()
 
 
 def connect(cluster: str, processes: int = 1) -> None:
-    """Connects this process to a cluster, or starts a local one; it stays connected until it ends.
+    """Connects this process to a cluster or starts a local one; the connection lasts until the process ends.
 
     Raises Unfit where there is no such cluster.
     """
@@ -181,25 +181,25 @@ def named(module: str, name: str) -> Any:
 
 
 def pickled(thing: Any) -> bytes:
-    """Returns a thing as it is pickled for processes of the cluster."""
+    """Pickles an object for processes of the cluster."""
     stream = io.BytesIO()
     Pickler(stream).dump(thing)
     return stream.getvalue()
 
 
 class Put(Generic[T]):
-    """A thing in the cluster's memory; a machine fetches it once, and each of its processes unpickles it once."""
+    """Reference to an object in the cluster's memory; each machine fetches it once, each process unpickles it once."""
 
     def __init__(self, thing: T) -> None:
         self.ident = f"{ray.get_runtime_context().get_job_id()}-{next(_numbers)}"
         self.place = ray.put(pickled(thing))
 
     def get(self) -> T:
-        """Returns the thing."""
+        """Returns the object."""
         return self._known(lambda thing: None)
 
     def work(self) -> T:
-        """Returns the thing, which is work: the first time it also loads its code."""
+        """Returns the object, which is work; the first call also loads its code."""
         return self._known(warm)
 
     def _known(self, begin: Callable[[Any], None]) -> T:
@@ -207,10 +207,10 @@ class Put(Generic[T]):
 
 
 class Cluster(Executor[P, R]):
-    """Works on the cores of a Ray cluster."""
+    """Runs pieces on the cores of a Ray cluster."""
 
     def __init__(self, work: Callable[[P], R]) -> None:
-        """Compares what runs on each machine with what runs here, and has each load its code."""
+        """Checks versions and sources of each machine, and warms each up."""
         self._told = identity(), added()
         self._work = Put(work)
         self._task = ray.remote(num_cpus=1, max_retries=0)(task)
@@ -222,7 +222,7 @@ class Cluster(Executor[P, R]):
         self._check_machines()
 
     def _check_machines(self) -> None:
-        """Has every machine compare and warm up; raises Unfit for the first that does not fit."""
+        """Checks and warms up every machine; raises Unfit for the first that does not fit."""
         probe = ray.remote(num_cpus=1, max_retries=0)(_probe(*self._told))
         nodes = [n["NodeID"] for n in ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) >= 1]
         for call in (
@@ -240,18 +240,18 @@ class Cluster(Executor[P, R]):
 
     @property
     def slots(self) -> int:  # type: ignore[override]
-        """Cores of the cluster, as many as it has by now."""
+        """Current number of cores of the cluster."""
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked, self._cores = time.monotonic(), max(1, int(ray.cluster_resources().get("CPU", 1)))
         return self._cores
 
     def submit(self, key: int, piece: P) -> None:
-        """Takes a piece."""
+        """Submits a piece."""
         self._pieces[key] = piece
         self._keys[self._task.remote(*self._told, self._work, piece)] = key
 
     def next(self) -> tuple[int, R]:
-        """Returns the key and the result of a piece that is done."""
+        """Waits for a finished piece; returns its key and result."""
         while True:
             (task,), _ = ray.wait(list(self._keys), num_returns=1)
             key = self._keys.pop(task)
@@ -280,11 +280,11 @@ class Cluster(Executor[P, R]):
             raise (problem.cause if isinstance(problem.cause, Exception) else problem) from None
 
     def cancel(self, *keys: int) -> None:
-        """Begins none of the pieces any more."""
+        """Starts no more pieces."""
         self._give_up(set(keys) or set(self._pieces), force=False)
 
     def shutdown(self) -> None:
-        """Ends the processes that work on pieces."""
+        """Ends the worker processes."""
         self._give_up(set(self._pieces), force=True)
 
     def _give_up(self, keys: set[int], *, force: bool) -> None:
@@ -295,12 +295,12 @@ class Cluster(Executor[P, R]):
                 self._losses.pop(key, None)
 
     def share(self, thing: T) -> Shared[T]:
-        """Puts a thing into the cluster's memory."""
+        """Puts an object into the cluster's memory."""
         return Put(thing)
 
 
 def _probe(told: dict[str, str], others: dict[str, str]) -> Callable[[], None]:
-    """Returns what looks whether a machine has what it needs; it travels by value, for there may be no leafwise there."""
+    """Returns a function that checks a machine; it is sent by value, because leafwise may be missing there."""
 
     def probe() -> None:
         try:
@@ -316,7 +316,7 @@ def _probe(told: dict[str, str], others: dict[str, str]) -> Callable[[], None]:
 
 
 def prepare(told: dict[str, str], others: dict[str, str]) -> None:
-    """Compares what runs in this process of the cluster with what the driver runs, the first time; raises Unfit."""
+    """Checks versions and sources of this process at first use; raises Unfit."""
     if (told, others) != _prepared.get("for"):
         where = f"the machine {ray.util.get_node_ip_address()}"
         take_added(others, where)
@@ -325,7 +325,7 @@ def prepare(told: dict[str, str], others: dict[str, str]) -> None:
 
 
 def task(told: dict[str, str], others: dict[str, str], work: Put[Callable[[Any], Any]], *piece: Any) -> Any:
-    """Runs in a process of the cluster: works on a piece; without one it only gets ready."""
+    """Runs in a process of the cluster: runs a piece, or without one only warms up."""
     prepare(told, others)
     ready = work.work()
     return ready(piece[0]) if piece else None

@@ -1,7 +1,7 @@
-"""The protocol of executors: pieces of work, each known by a key, are handed over, and their results come back in any order.
+"""The protocol of executors: callers submit pieces of work with keys, and receive the results in any order.
 
-A piece holds all that its result depends on, its seed too. So where it is worked on changes nothing, and a piece whose process or
-machine is gone is begun again, and comes to the same.
+A piece contains everything its result depends on, including its seed. So its result does not depend on where it runs, and a piece
+whose process or machine is lost runs again with the same result.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ KEPT = 8
 
 
 class Unfit(UserError):
-    """There is no such cluster, or what runs on a machine of it is not what runs here."""
+    """The cluster does not exist, or one of its machines runs other versions or sources."""
 
 
 class Lost(UserError, RuntimeError):
-    """A piece of work whose process ended again and again."""
+    """The process of a piece of work ended several times."""
 
 
 class Shared(Protocol[T_co]):
-    """Stands for a thing in pieces of work, so that it travels once, however many of them hold it."""
+    """Reference to an object in pieces of work, so that it is sent once, however many pieces use it."""
 
     def get(self) -> T_co:
-        """Returns the thing, where the piece is worked on."""
+        """Returns the object, in the process of the piece."""
 
 
 class Executor(ABC, Generic[P, R]):
-    """Does one kind of work, made for it by `leafwise.training.execution.executor_for`.
+    """Runs one kind of work; `leafwise.training.execution.executor_for` creates it.
 
     Leaving a `with` block ends it, and what it still works on.
     """
@@ -57,25 +57,25 @@ class Executor(ABC, Generic[P, R]):
 
     @abstractmethod
     def submit(self, key: int, piece: P) -> None:
-        """Takes a piece; no other that is not done yet has this key."""
+        """Submits a piece; its key must differ from those of all unfinished pieces."""
 
     @abstractmethod
     def next(self) -> tuple[int, R]:
-        """Returns the key and the result of a piece that is done, once for each; waits until there is one.
+        """Waits for a finished piece; returns its key and result, once for each piece.
 
         Raises what the work raises, and `Lost` where a piece ends its process each time.
         """
 
     @abstractmethod
     def cancel(self, *keys: int) -> None:
-        """Gives up these pieces, or all that are not done yet; their results are not returned."""
+        """Cancels these pieces, or all unfinished ones; their results are not returned."""
 
     def shutdown(self) -> None:
-        """Gives up what is not done yet, and takes no more."""
+        """Cancels all unfinished pieces and closes the executor."""
         self.cancel()
 
     def share(self, thing: T) -> Shared[T]:
-        """Returns what stands for a thing in pieces (default: the thing, which travels with each of them)."""
+        """Returns a reference to an object for use in pieces (default: the object itself, sent with each piece)."""
         return Own(thing)
 
     def __enter__(self) -> Self:
@@ -85,7 +85,7 @@ class Executor(ABC, Generic[P, R]):
         self.shutdown()
 
     def stream(self, pieces: Iterable[tuple[int, P]]) -> Iterator[tuple[int, R]]:
-        """Yields key and result of every piece as they are done; pieces are asked for as there is room for them."""
+        """Yields key and result of every piece as it finishes; draws pieces as there is room for them."""
         waiting, flying = iter(pieces), 0
         while True:
             while flying < AHEAD * self.slots and (one := next(waiting, None)) is not None:
@@ -97,7 +97,7 @@ class Executor(ABC, Generic[P, R]):
             flying -= 1
 
     def in_order(self, pieces: Iterable[tuple[int, P]]) -> Iterator[R]:
-        """Yields the results in the order of the pieces. Whoever leaves early calls `cancel` for what is under way."""
+        """Yields the results in the order of the pieces. A caller that stops early calls `cancel`."""
         waiting, order = iter(pieces), deque[int]()
         done: dict[int, R] = {}
         while True:
@@ -118,58 +118,58 @@ class Executor(ABC, Generic[P, R]):
 
 
 class Own(Generic[T]):
-    """A thing that is used where it is."""
+    """Reference to an object of this process."""
 
     def __init__(self, thing: T) -> None:
         self.thing = thing
 
     def get(self) -> T:
-        """Returns the thing."""
+        """Returns the object."""
         return self.thing
 
 
 class Here(Executor[P, R]):
-    """Works in this process, on one piece after another, when their results are asked for."""
+    """Runs pieces one after another in this process, when their results are requested."""
 
     def __init__(self, work: Callable[[P], R]) -> None:
         self.work = work
         self._waiting: deque[tuple[int, P]] = deque()
 
     def submit(self, key: int, piece: P) -> None:
-        """Takes a piece."""
+        """Submits a piece."""
         self._waiting.append((key, piece))
 
     def next(self) -> tuple[int, R]:
-        """Works on the piece that was submitted first."""
+        """Runs the piece that was submitted first."""
         key, piece = self._waiting.popleft()
         return key, self.work(piece)
 
     def cancel(self, *keys: int) -> None:
-        """Forgets what was submitted."""
+        """Drops the submitted pieces."""
         self._waiting = deque((key, piece) for key, piece in self._waiting if keys and key not in keys)
 
 
 class Line(Executor[P, R]):
-    """One of several who hand work to the same executor, each with keys of its own, and hear only of their own pieces."""
+    """One of several users of the same executor, each with its own keys and results."""
 
     def __init__(self, executor: Executor[P, R], owners: dict[int, tuple[Line[P, R], int]]) -> None:
-        """`owners` is the same for all of them: who submitted the pieces that are under way, and under what key."""
+        """`owners` is shared by all of them: the user and the key of each unfinished piece."""
         self.executor, self._owners = executor, owners
         self._done: deque[tuple[int, R]] = deque()
 
     @property
     def slots(self) -> int:  # type: ignore[override]
-        """Pieces that the executor works on at the same time."""
+        """Number of pieces that the executor runs at the same time."""
         return self.executor.slots
 
     def submit(self, key: int, piece: P) -> None:
-        """Takes a piece."""
+        """Submits a piece."""
         number = next(_numbers)
         self._owners[number] = self, key
         self.executor.submit(number, piece)
 
     def next(self) -> tuple[int, R]:
-        """Returns a piece of this one's that is done; what is done of the others they are told."""
+        """Returns a finished piece of this user; finished pieces of others are passed on to them."""
         while not self._done:
             number, result = self.executor.next()
             owner, key = self._owners.pop(number)
@@ -177,7 +177,7 @@ class Line(Executor[P, R]):
         return self._done.popleft()
 
     def cancel(self, *keys: int) -> None:
-        """Gives up this one's pieces."""
+        """Cancels this user's pieces."""
         numbers = [n for n, (owner, key) in self._owners.items() if owner is self and (not keys or key in keys)]
         for number in numbers:
             del self._owners[number]
@@ -186,18 +186,18 @@ class Line(Executor[P, R]):
         self._done = deque(one for one in self._done if keys and one[0] not in keys)
 
     def share(self, thing: T) -> Shared[T]:
-        """Returns what stands for a thing in pieces."""
+        """Returns a reference to an object for use in pieces."""
         return self.executor.share(thing)
 
 
 class Bundles(Executor[P, R]):
-    """Hands short pieces over several at a time, about as many as are done in `seconds`: each that travels costs time.
+    """Sends short pieces in batches of about `seconds` of work, because each transfer takes time.
 
-    Towards the last of them bundles get smaller again, so that nobody waits long for the one who has the last.
+    Batches get smaller towards the end, so that no process finishes much later than the others.
     """
 
     def __init__(self, executor: Executor[tuple[P, ...], list[R]], seconds: float, pieces: int, most: int = 64) -> None:
-        """The executor works on bundles, at most `most` in one, of so many pieces in all; it returns their results in order."""
+        """The executor runs batches of at most `most` out of `pieces` pieces; it returns their results in order."""
         self.executor, self.seconds, self.most = executor, seconds, most
         self.size, self._left = 1, pieces
         self._waiting: deque[tuple[int, P]] = deque()
@@ -206,15 +206,15 @@ class Bundles(Executor[P, R]):
 
     @property
     def slots(self) -> int:  # type: ignore[override]
-        """Pieces that are worked on, or lie in a bundle that is worked on."""
+        """Number of pieces in the batches that run at the same time."""
         return self.executor.slots * self.size
 
     def submit(self, key: int, piece: P) -> None:
-        """Takes a piece."""
+        """Submits a piece."""
         self._waiting.append((key, piece))
 
     def next(self) -> tuple[int, R]:
-        """Returns the key and the result of a piece that is done."""
+        """Waits for a finished piece; returns its key and result."""
         while not self._done:
             while self._waiting and len(self._flying) < AHEAD * self.executor.slots:
                 size = max(1, min(self.size, len(self._waiting), self._left // (AHEAD * self.executor.slots)))
@@ -231,12 +231,12 @@ class Bundles(Executor[P, R]):
         return self._done.popleft()
 
     def cancel(self, *keys: int) -> None:
-        """Gives up all pieces; it cannot do so with some of them."""
+        """Cancels all pieces; it cannot cancel single ones."""
         self.executor.cancel()
         for things in (self._waiting, self._flying, self._done):
             things.clear()
 
     def shutdown(self) -> None:
-        """Gives up all pieces, and takes no more."""
+        """Cancels all pieces and closes the executor."""
         self.cancel()
         self.executor.shutdown()

@@ -1,7 +1,7 @@
-"""Generations of games that are under way while a learner learns: which network plays them is known, so a run can be repeated.
+"""Generations of games that workers play while the learner trains, in a reproducible way.
 
-Generation g is played by the network that was newest after generation g - 1 - `staleness` had been learned from. So the network
-that plays is never further behind, by whomever and however fast the games are played, and what is learned is the same everywhere.
+Generation g is played by the network that was the newest after training on generation g - 1 - `staleness`. So the result does not
+depend on the number and speed of the workers, and the playing network is never further behind.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from leafwise.training.execution.executor import Executor, Shared
 from leafwise.training.types import Json, Tensors, named, prefixed
 
 Call = Callable[[], Any]
-"""A piece of a learner's work: an object that pickles and is called where it is worked on."""
+"""A job of a learner: a callable object that pickles."""
 call: Callable[[Call], Any] = operator.call
-"""Returns what a piece returns."""
+"""Runs a job and returns its result."""
 MOST_PIECES = 1 << 32
-"""Of a generation."""
+"""Maximum number of jobs in a generation."""
 
 
 @dataclass(frozen=True)
@@ -32,65 +32,67 @@ class Calls:
     """The work of a learner's executor."""
 
     first: Any
-    """What is warmed up, by its method `warm`."""
+    """Object whose method `warm` is called in a new process."""
 
     def warm(self) -> None:
-        """Loads the code of the first."""
+        """Compiles or loads the code of `first`."""
         self.first.warm()
 
     def __call__(self, piece: Call) -> Any:
-        """Returns what a piece returns."""
+        """Runs a job and returns its result."""
         return piece()
 
 
-def check_actors(piece: int, staleness: int, processes: int, cluster: str) -> None:
+def check_actors(job_size: int, staleness: int, processes: int, cluster: str) -> None:
     """Raises ValueError for options of actors that do not fit."""
     check_places(processes, cluster)
-    if not piece and (staleness or processes > 1 or cluster):
-        raise UserError("expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream")
+    if not job_size and (staleness or processes > 1 or cluster):
+        raise UserError(
+            "expected --job-size with --staleness, --processes or --cluster, got 0: the learner plays all games"
+        )
 
 
 def key_of(seed: int, generation: int, piece: int) -> int:
-    """Returns the key of a piece's random stream."""
+    """Returns the key of a job's random stream."""
     return int(np.random.SeedSequence((seed, generation, piece)).generate_state(1, np.uint64)[0])
 
 
 @dataclass(frozen=True)
 class Generation:
-    """One generation under way."""
+    """One unfinished generation."""
 
     number: int
     learned: int
-    """Generations that its network had learned from."""
+    """Number of generations that its network has trained on."""
     networks: Mapping[str, Learned]
 
 
 class Generations:
-    """The generations under way, the oldest first."""
+    """The unfinished generations, the oldest first."""
 
     def __init__(
         self, executor: Executor[Call, Any], pieces: Callable[[Generation, Shared[Any]], Sequence[Call]], staleness: int
     ) -> None:
-        """`pieces` says what a generation is made of, given what stands for its networks there."""
+        """`pieces` returns the jobs of a generation, given references to its networks."""
         self.executor, self.pieces, self.staleness = executor, pieces, staleness
         self.flying: list[tuple[Generation, int]] = []
         self._results: dict[int, Any] = {}
 
     def fill(self, done: int, goal: int, networks: Callable[[], Mapping[str, Learned]]) -> None:
-        """Begins generations up to the last that the newest network may play; `done` are learned from."""
+        """Submits generations up to the last that the newest network may play, after training on `done` of them."""
         first = self.flying[-1][0].number + 1 if self.flying else done
         for number in range(first, min(done + self.staleness + 1, goal)):
             self.begin(Generation(number, done, networks()))
 
     def begin(self, one: Generation) -> None:
-        """Submits the pieces of a generation."""
+        """Submits the jobs of a generation."""
         pieces = self.pieces(one, self.executor.share(dict(one.networks)))
         for k, piece in enumerate(pieces):
             self.executor.submit(one.number * MOST_PIECES + k, piece)
         self.flying.append((one, len(pieces)))
 
     def take(self) -> tuple[Generation, list[Any]]:
-        """Returns the oldest generation and what its pieces returned, in their order, when all are done."""
+        """Waits for the oldest generation; returns it and the results of its jobs in order."""
         one, count = self.flying[0]
         keys = [one.number * MOST_PIECES + k for k in range(count)]
         while not all(key in self._results for key in keys):
@@ -100,7 +102,7 @@ class Generations:
         return one, [self._results.pop(key) for key in keys]
 
     def state(self) -> tuple[Tensors, Json]:
-        """Returns what a checkpoint holds: the networks of the generations under way, which are played anew after it."""
+        """Returns the state for a checkpoint: the networks of the unfinished generations, which are played again after it."""
         tensors: Tensors = {}
         told: Json = {}
         for k, (one, _) in enumerate(self.flying):
@@ -110,7 +112,7 @@ class Generations:
         return tensors, told
 
     def restore(self, tensors: Tensors, told: Json, like: Learned) -> None:
-        """Begins what a checkpoint says was under way; its networks have the shape of another."""
+        """Submits the unfinished generations of a checkpoint; their networks have the shape of `like`."""
         for k, one in sorted(told.items(), key=lambda item: int(item[0])):
             networks = {name: like.with_tensors(named(tensors, f"ahead{k}.{name}")) for name in one["networks"]}
             self.begin(Generation(one["number"], one["learned"], networks))

@@ -1,6 +1,6 @@
-"""Processes of this machine, by `concurrent.futures`. One that is ended from outside costs the pieces that were under way.
+"""Runs pieces in processes of this machine, by `concurrent.futures`. If one is killed, its pieces run again.
 
-`known` and `warm` are what happens where the work is done: things arrive once, and code is compiled once a machine.
+`known` and `warm` run in the workers: shared objects are loaded once, and code is compiled once on a machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _kept: OrderedDict[str, Any] = OrderedDict()
 
 
 def known(ident: str, fetch: Callable[[], Any], begin: Callable[[Any], None] = lambda thing: None) -> Any:
-    """Returns a thing by its name; the first time here it is fetched and begun."""
+    """Returns an object by its name; at first use it is fetched and warmed up."""
     if ident not in _kept:
         thing = fetch()
         begin(thing)
@@ -53,7 +53,7 @@ def known(ident: str, fetch: Callable[[], Any], begin: Callable[[Any], None] = l
 
 
 def warm(work: Any) -> None:
-    """Has work load the code that it needs, by its method `warm` where it has one.
+    """Calls the work's method `warm`, if it has one, so that it loads its code.
 
     Of those that come at once on a machine one compiles, and the others find what it has left in the cache.
     """
@@ -84,7 +84,7 @@ def warm(work: Any) -> None:
 
 
 def _locked(handle: int, path: Path) -> bool:
-    """Locks a file, if no other holds it; returns whether."""
+    """Tries to lock a file; returns whether it succeeded."""
     try:
         lock_file(handle)
     except OSError as problem:
@@ -129,7 +129,7 @@ class Sent(Generic[T]):
         return {"ident": self.ident, "path": self.path, "spans": self.spans}
 
     def get(self) -> T:
-        """Returns the thing."""
+        """Returns the object."""
         return known(self.ident, self._fetch)
 
     def _fetch(self) -> T:
@@ -139,7 +139,7 @@ class Sent(Generic[T]):
 
 
 class Processes(Executor[P, R]):
-    """Works in so many processes, which are started as there is work for them."""
+    """Runs pieces in a number of processes, which are started as needed."""
 
     def __init__(self, work: Callable[[P], R], slots: int) -> None:
         self.slots, self._pickled = slots, pickle.dumps(work)
@@ -158,13 +158,13 @@ class Processes(Executor[P, R]):
         self._end: Connection = end
 
     def _close(self) -> None:
-        """Ends the processes, whatever they do."""
+        """Kills the processes."""
         self._leash.close()
         self._pool.shutdown(cancel_futures=True)  # and waits for its thread, which tidies up after them
         self._end.close()
 
     def submit(self, key: int, piece: P) -> None:
-        """Takes a piece."""
+        """Submits a piece."""
         self._pieces[key] = piece
         while True:
             try:
@@ -175,7 +175,7 @@ class Processes(Executor[P, R]):
                 return
 
     def next(self) -> tuple[int, R]:
-        """Returns the key and the result of a piece that is done."""
+        """Waits for a finished piece; returns its key and result."""
         while True:
             for future in wait(self._keys, return_when=FIRST_COMPLETED).done:
                 try:
@@ -194,7 +194,7 @@ class Processes(Executor[P, R]):
             self._begin_again()
 
     def _begin_again(self) -> None:
-        """Starts new processes for what was under way; raises Lost where that helps nothing."""
+        """Starts new processes for unfinished pieces; raises Lost after repeated failures."""
         self._breaks += 1
         if self._breaks > MOST_BREAKS:
             raise Lost(f"expected work that leaves its process alive, got {self._breaks} processes that ended in a row")
@@ -208,7 +208,7 @@ class Processes(Executor[P, R]):
             self._keys[self._pool.submit(_done, self._pieces[key])] = key
 
     def cancel(self, *keys: int) -> None:
-        """Begins none of the pieces any more; one that is worked on goes to its end, and nobody hears of it."""
+        """Starts no more pieces; the results of running ones are dropped."""
         for future, key in list(self._keys.items()):
             if not keys or key in keys:
                 future.cancel()
@@ -222,12 +222,12 @@ class Processes(Executor[P, R]):
         self._keys.clear()
 
     def share(self, thing: T) -> Shared[T]:
-        """Returns what stands for a thing in pieces."""
+        """Returns a reference to an object for use in pieces."""
         return Sent(thing)
 
 
 def end_with(gone: Callable[[], object]) -> None:
-    """Leaves Ctrl-C to the process that started this one, and ends this one, whatever it does, when `gone` returns or fails."""
+    """Leaves Ctrl-C to the parent process, and ends this process when `gone` returns or fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def wait_for_it() -> None:
@@ -239,13 +239,13 @@ def end_with(gone: Callable[[], object]) -> None:
 
 
 def _begin(end: Connection, pickled: bytes, folder: str) -> None:
-    """Runs in a new process: it ends when its parent lets go of the other end of a pipe, or is gone."""
+    """Runs in a new process, which ends when its parent closes the other end of a pipe or is gone."""
     end_with(end.recv_bytes)
     _work.extend((pickled, folder))
 
 
 def _done(piece: Any) -> bytes | str:
-    """Works on a piece, the first after it has brought the work and its code; returns the pickled result, or the file of one."""
+    """Runs a piece (the first one loads the work and its code); returns the pickled result or a file with it."""
     if isinstance(_work[0], bytes):
         work = pickle.loads(_work[0])
         warm(work)

@@ -1,4 +1,4 @@
-"""The compiled part of temporal-difference learning: games of the network, learned from backward, or played for figures.
+"""Compiled TD learning with n-tuple networks: training games with backward updates, and games for evaluation.
 
 One set of factories, whose functions are compiled per game, shape of the network and way of learning. Arrays: rows `S`
 [rows, width] of the game; `trainer` is a `Trainer`; `T` are the game's tables, with the network in `T.leaf`.
@@ -73,7 +73,7 @@ class Siblings(NamedTuple):
 
 
 def most_siblings(game: Game) -> int:
-    """Returns how many positions can follow a decision: an action's outcomes, for all actions."""
+    """Returns the maximum number of positions that can follow a decision: the outcomes of all actions."""
     return game.max_actions * max(1, game.max_outcomes)
 
 
@@ -105,7 +105,7 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
 
     @bind(game.room, inline=True)
     def open_rows(trainer, T):
-        """Writes what can follow row HERE to the rows from FREE on; returns the number of actions."""
+        """Writes the positions that can follow row HERE to the rows from FREE; returns the number of actions."""
         S, A, P, ends = trainer.S, trainer.A, trainer.siblings.P, trainer.siblings.ends
         n, last = legal_actions(S, HERE, A, T), FREE
         for k in range(n):
@@ -121,7 +121,7 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
 
     @bind(game.room, inline=True)
     def look_at(trainer, n, T):
-        """Sees every board under every symmetry."""
+        """Reads every board under every symmetry."""
         S, M = trainer.S, trainer.siblings
         for r in range(n):
             i = FREE + np.uint64(r)
@@ -132,13 +132,13 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
 
     @bind(game.room, inline=True)
     def far(t, T):
-        """Whether the entries of tuple t are asked for ahead."""
+        """Whether the entries of tuple t are prefetched."""
         W = T.leaf
         return t < W.tuples and W.offsets[t + 1] - W.offsets[t] > FAR
 
     @bind(game.room, inline=True)
     def ask(trainer, r, t, T):
-        """Starts to load the entries of tuple t for one position."""
+        """Prefetches the entries of tuple t for one position."""
         S, W, M = trainer.S, T.leaf, trainer.siblings
         for view in range(views):
             prefetch(W.table, M.starts[r] + tuple_index(S, FREE + np.uint64(r), M.seen[r, view], t, T))
@@ -263,7 +263,7 @@ class Trainer(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The compiled entry points; what is not called is not compiled."""
+    """The compiled entry points. They are compiled when they are first called."""
 
     td_games: Compiled
     """(trainer, moves, learning_rate, trace_decay, restart, T)"""
@@ -279,7 +279,7 @@ def new_trainer(
     cutoff: float = 0.0,
     marks: Sequence[int] = (),
 ) -> Trainer:
-    """Returns an actor that is about to start its first game and plays `depth` decisions deep, with the search's `cutoff`;
+    """Returns an actor before its first game, with searches to `depth` and the search's `cutoff`;
     its trajectories begin in turn at a start and at each of `marks`, if there are some."""
     S, buffers = make_buffers(
         game, depth, 1, False, SearchOptions(depth=depth, cutoff=cutoff).compiled(game, -np.inf, np.inf)
@@ -365,13 +365,13 @@ def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
 
 @jit(inline=True)
 def plain_step(trainer, index, learning_rate, error, W):
-    """Moves one weight of `W`, the `NTupleWeights`."""
+    """Updates one weight of `W`, the `NTupleWeights`."""
     W.table[index] += np.float32(learning_rate * error)
 
 
 @jit(inline=True)
 def coherent_step(trainer, index, learning_rate, error, W):
-    """Moves one weight of `W` by a rate of its own, the share of its errors that did not cancel out; FIXED ones stay."""
+    """Updates one weight of `W` with its own rate: the share of its errors that did not cancel out; FIXED ones stay."""
     errors, sizes = trainer.errors, trainer.sizes
     if sizes[index] == FIXED:
         return
@@ -396,7 +396,7 @@ def make_learn(
 
     @bind(game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):
-        """Moves every weight that row i of the trajectory uses."""
+        """Updates every weight that row i of the trajectory uses."""
         S, W = trainer.trajectory, T.leaf
         tuples = W.tuples
         start = stage_start(S, i, T)
@@ -434,7 +434,7 @@ def make_learn(
 
     @bind(game.room)
     def learn_best(trainer, length, learning_rate, trace_decay, T):
-        """Learns the best action's value at the decision after each row.
+        """Trains each row on the best action's value at the decision after it.
 
         Where the action there was not random, a share `trace_decay` of what came of it takes its place (Watkins's Q(lambda)).
         Where the game is over the last row is its end, which is worth nothing more.
@@ -467,7 +467,7 @@ def make_learn(
 def make_games(
     game: Game, network: NTupleFunctions, best_action: Compiled, learn: Compiled, valued: int, exploring: bool
 ) -> Kernels:
-    """Returns the games that are learned from, and those that are not."""
+    """Returns the training games and the games without training."""
     rules, highest, potential = game.rules, network.board.highest, network.board.potential
     current_player, legal_actions, returns = rules.current_player, rules.legal_actions, rules.returns
     initial_state, apply_action, settle = rules.initial_state, rules.apply_action, make_settle(game)
@@ -489,7 +489,7 @@ def make_games(
 
     @bind(game.room)
     def play_trajectory(trainer, T):
-        """Plays from row HERE to the end, LONGEST actions at most; returns their number, and that of the trajectory's rows.
+        """Plays from row HERE to the end, at most LONGEST actions; returns their number and the number of the trajectory's rows.
 
         Exploring, with the trainer's share of random actions, and a value for what follows the last row too.
         """
@@ -522,7 +522,7 @@ def make_games(
 
     @bind(game.room)
     def keep_firsts(trainer, length, T):
-        """Keeps the rows in which the trajectory first came to the trainer's marks."""
+        """Keeps the rows in which the trajectory first reached the trainer's marks."""
         before = highest(trainer.trajectory, np.uint64(0), T)
         for i in range(1, length):
             now = highest(trainer.trajectory, np.uint64(i), T)
@@ -534,7 +534,7 @@ def make_games(
 
     @bind(game.room, inline=True)
     def close_trajectory(trainer, length, restart, T):
-        """Counts one of `length` actions and says where the next begins.
+        """Counts a trajectory of `length` actions and sets the start of the next one.
 
         That is in turn at each of the trainer's marks that was met, or in the middle of one of more than `restart` actions.
         """
@@ -558,7 +558,7 @@ def make_games(
 
     @bind(game.room)
     def td_games(trainer, moves, learning_rate, trace_decay, restart, T):
-        """Plays and learns until `moves` actions more have been played, up to the end of a trajectory.
+        """Plays and trains for `moves` more actions, up to the end of a trajectory.
 
         `learning_rate` is the step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart`
         actions is followed by one from its middle (0: never), unless the trainer has marks.
@@ -572,7 +572,7 @@ def make_games(
 
     @bind(game.room)
     def greedy_games(trainer, keys, scores, ranks, T):
-        """Plays one game per key of `keys` [games] without learning, and counts the moves.
+        """Plays one game for each key of `keys` [games] without training, and counts the moves.
 
         It writes the returns to `scores` [games] and the highest values of a cell to `ranks` [games].
         """
@@ -599,7 +599,7 @@ RESTART = 100
 
 
 class GreedyGames(NamedTuple):
-    """Games of a network that searches to one depth, in the order of their seeds."""
+    """Games of a network's searches to one depth, in the order of their seeds."""
 
     scores: Floats
     ranks: Ints
@@ -653,7 +653,7 @@ def play_games(
 
 
 def _played(depth: int, cutoff: float, piece: tuple[Shared[NTupleNetwork], range]) -> GreedyGames:
-    """Plays a piece."""
+    """Job: plays some games."""
     network, seeds = piece[0].get(), piece[1]
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
     actor, keys = new_trainer(network.game, 0, depth, cutoff=cutoff), np.array(seeds, dtype=np.uint64)
@@ -666,7 +666,7 @@ def _played(depth: int, cutoff: float, piece: tuple[Shared[NTupleNetwork], range
 
 
 def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> Bools:
-    """Returns which entries so many moves of the network's own games look up, [weights]; nothing is learned meanwhile."""
+    """Returns the entries that `moves` moves of the network's own games look up, [weights], without training."""
     errors, sizes = (np.zeros(len(network.weights.table), np.float32) for _ in range(2))
     actor = new_trainer(network.game, seed, coherence=(errors, sizes))
     T = network.game.tables(network.evaluator("games"))

@@ -1,10 +1,10 @@
-"""Q-learning with n-tuple tables: the values of what actions lead to, learned from games with random actions.
+"""Q-learning with n-tuple networks: trains values of afterstates off-policy, by games with random actions.
 
-A table says what a position is worth after an action (an afterstate, or where the room says after the chance that follows it), so
-an action's value is the mean of what may follow it, by the probabilities of the rules. A position learns the value of the best
-action at the decision that comes after it, whatever was played (Watkins, "Learning from delayed rewards", 1989): Q-learning
-over afterstates, with traces that end at random actions (Watkins's Q(lambda)). All is compiled; networks, files, evaluations
-and the potential that is learned are those of `leafwise.training.ntuple_td`, which learns the value of what was played instead.
+The tables value a position after an action: an afterstate, or in some games the position after the chance that follows. So the
+value of an action is the mean over its outcomes, by the probabilities of the rules. The target of a position is the value of the
+best action at the next decision, whatever was played (Watkins, "Learning from delayed rewards", 1989), with traces that end at
+random actions: Watkins's Q(lambda) on afterstates. Networks, files, evaluations and the potential are those of
+`leafwise.training.ntuple_td`, whose target is the value of the action that was played.
 
 Szubert and Jaskowski, "Temporal difference learning of n-tuple networks for the game 2048" (CIG 2014), compare both in 2048.
 """
@@ -28,13 +28,13 @@ class Config(td.Config):
     """Options of `leafwise train GAME --method ntuple-q`."""
 
     target_depth: Annotated[int, Range(1, 3)] = 1
-    """Depth of the search that plays and gives the targets; 1: the mean over all outcomes of chance of the best value."""
+    """Depth of the search that plays and gives the targets; 1: expectation over all outcomes of chance of the best value."""
     exploration: Share = 0.02
     """Share of random actions at the start."""
     final_exploration: Share = 0.0
-    """Share of random actions from some part of the run on; linear before."""
+    """Share of random actions at the end. It falls linearly over the first --exploration-fraction of the run."""
     exploration_fraction: Share = 0.5
-    """That part."""
+    """Fraction of the run over which the exploration falls."""
 
 
 class NTupleQ(td.NTupleTd):
@@ -49,22 +49,22 @@ class NTupleQ(td.NTupleTd):
         super().__init__(config)
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.actors[0].greedy[:] = metadata.get("values", 0.0)
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors, told = super().state()
         return tensors, told | ({"values": self.actors[0].greedy.tolist()} if self.begun else {})
 
     def play(self) -> None:
-        """Plays and learns up to the end of the interval, or until Ctrl-C."""
+        """Plays and trains to the end of the interval, or until Ctrl-C."""
         self.actors[0].exploration[:] = exploration_at(self.config, self.moves_begun)
         super().play()
 
     def learn(self) -> Logged:
-        """Learns for one interval; returns what is logged."""
+        """Trains for one interval; returns the logged values."""
         greedy = self.actors[0].greedy
         if not self.begun:
             greedy[:] = 0
@@ -76,7 +76,7 @@ class NTupleQ(td.NTupleTd):
         return logged
 
     def step(self) -> Logged:
-        """Learns for one interval, and now and then evaluates; returns what is logged."""
+        """Trains for one interval, and evaluates if it is due; returns the logged values."""
         return super().step() | {"time/seconds": self.seconds}
 
 

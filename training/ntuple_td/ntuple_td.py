@@ -1,21 +1,23 @@
-"""Temporal differences: an n-tuple network learned by greedy play, TD(lambda) backward along each trajectory.
+"""TD(lambda) with n-tuple networks: trains tables of values by greedy play, backward along each trajectory.
 
-Sources: Szubert and Jaskowski, CIG 2014 (n-tuple networks by TD on afterstates); Yeh, Wu et al., "Multi-stage temporal
-difference learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), splits); Jaskowski, "Mastering 2048 with
-delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); Baxter, Tridgell and Weaver, "TDLeaf", 1999
-(targets from a search: here a trajectory's states learn the value of the search made there). Differences: the target is
-the potential to come, sum of (a cell's points)**power; a trajectory longer than `restart` moves is followed by one from
-its middle, if trajectories do not begin in turn at highest cells (`carousel`, Jaskowski 2018); the rate is held, then falls
-geometrically (`--hold 1`: a constant rate); the tables may be averaged over the run (Shamir and Zhang, "Stochastic gradient
-descent for non-smooth optimization", ICML 2013), which takes away noise of the rate sooner than a lower rate.
+Sources: Szubert and Jaskowski, CIG 2014 (n-tuple networks by TD on afterstates); Yeh, Wu et al., "Multi-stage temporal difference
+learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), splits); Jaskowski, "Mastering 2048 with delayed temporal
+coherence learning", TCIAIG 2018 (a learning rate for each weight, carousel shaping); Baxter, Tridgell and Weaver, "TDLeaf", 1999
+(targets from a search: the states of a trajectory learn the root values of their searches).
 
-With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
-not reproducible bit by bit.
+Differences: the target is the potential to come, the sum of (a cell's points)**power. A trajectory longer than `--restart` moves
+is followed by one from its middle, unless trajectories start in turn at highest cells (`--carousel`). The learning rate is
+constant at first and then falls geometrically (`--decay-start 1`: always constant). The tables may be averaged over the run
+(Shamir and Zhang, "Stochastic gradient descent for non-smooth optimization", ICML 2013), which reduces the noise of the updates
+sooner than a lower learning rate does.
 
-Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential),
-`train/rate`, `time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with
-seeds from 900,000). Kept is the best network of these evaluations until the run ends; then the last one, which the falling
-rate has made better than few games can tell, unless the other beats it by three standard errors on ten times the games.
+With `--actors 2` two threads play and learn on shared tables without locks (Niu et al., "Hogwild!", 2011). This is faster but not
+reproducible bit by bit.
+
+Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential), `train/rate`,
+`time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with seeds from 900,000).
+During the run the best network of these evaluations is kept. At the end the last network replaces it, unless the best one is
+better by three standard errors on ten times the games.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ from leafwise.training.runs.run_options import Every, Limit, Rate, RunOptions, T
 from leafwise.training.types import Json, Logged, Tensors
 
 AT_ONCE = 1 << 20
-"""Weights that are averaged at a time."""
+"""Number of weights that are averaged at a time."""
 
 
 @dataclass(frozen=True)
@@ -72,79 +74,84 @@ class Config(RunOptions):
     total_steps: TotalSteps = 40_000_000
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
-    """Tuples of cells 0-9, a-z in the order of the room's cells, separated by blanks; with commas beyond 35: 0,1,40."""
-    valued: str | None = None
-    """What is valued, by the room's word: a decision's state, or one where chance has still to act (None: the usual one)."""
-    small: str | None = None
-    """Small tables beside the tuples, of those that the room has, separated by blanks (None: the usual ones)."""
+    """Tuples of cells, separated by blanks. Cells are 0-9 and a-z in the order of the board; beyond 35 with commas: 0,1,40."""
+    value_stage: str | None = None
+    """Stage of the positions that the network values, by the game's word for it: decisions, or afterstates before chance
+    acts (default: the game's usual one)."""
+    small_tables: str | None = None
+    """Small tables beside the tuples, of those that the game has, separated by blanks (default: the usual ones)."""
     splits: str = ""
-    """Highest cells, ascending, by what they show, at which the next copy of all tables takes over."""
+    """Values of the highest cell, ascending, from which the next copy of all tables is used (multi-stage learning)."""
     init_from: str = ""
-    """Model to start from, with all or some of the tuples: run folder, file or shipped name (default: all weights 0)."""
-    pruned: Annotated[int, Range(0, 1e12)] = 0
-    """Entries that the model to start from does not look up in so many moves of its games are 0 and stay so (0: all are learned);
-    with --coherence. Its file is the smaller."""
+    """Model with the initial weights: run folder, file or name of a shipped model, with all or some of the tuples (default:
+    --initial-value)."""
+    prune_moves: Annotated[int, Range(0, 1e12)] = 0
+    """Number of moves that the model of --init-from plays first. Entries that it does not look up in them are 0 and stay 0,
+    so that the file is smaller (0: all entries are trained); needs --coherence."""
     learning_rate: Rate = 0.25
-    """Learning rate, shared out among the active weights."""
+    """Learning rate, divided by the number of active weights."""
     final_learning_rate: Rate = 0.0125
     """Learning rate at the end of the run."""
-    hold: Share = 0.5
-    """Share of the run after which the rate begins to fall, geometrically."""
-    average: Annotated[float, Range(0, 100)] = 0.0
-    """Play and keep the mean of the tables over the run, entry t of the log with weight t**average; 0: the last ones."""
+    decay_start: Share = 0.5
+    """Share of the run after which the learning rate starts to fall geometrically."""
+    average_exponent: Annotated[float, Range(0, 100)] = 0.0
+    """Weight averaging: play with and keep the mean of the tables over the run, in which log entry t has weight
+    t**average_exponent; 0: no averaging."""
     coherence: bool = False
-    """Temporal coherence: every weight has a rate of its own, at most the rate."""
+    """Temporal coherence learning: every weight has its own adaptive rate, at most the learning rate."""
     td_lambda: Share = 0.5
     """Lambda of TD(lambda)."""
     target: Literal["power", "score", "survival"] | None = None
-    """What is learned: a potential to come, the score to come, or how many moves are to come (None: power, or score where that
-    is not a sum over cells)."""
+    """Target: the potential to come (power), the score to come, or the number of moves to come (survival). Default: power,
+    or score in games whose score is not a sum over cells."""
     power: Annotated[float, Range(0.001, 1)] = 0.7
-    """Exponent of a cell's points in the potential that is learned (with the target power)."""
+    """Exponent of a cell's points in the potential (target power)."""
     target_depth: Annotated[int, Range(0, DEEPEST)] = 0
-    """Depth of the search that plays and gives the targets; 0: plays at depth 1, learns from the next state's value."""
-    optimism: Annotated[float, Range(-1e09, 1e9)] = 0.0
-    """What every state is worth before anything is learned, in potential."""
+    """Depth of the search that plays and gives the targets; 0: plays at depth 1 and learns from the next state's value."""
+    initial_value: Annotated[float, Range(-1e09, 1e9)] = 0.0
+    """Value of every state before training, in potential (optimistic initialization)."""
     actors: Annotated[int, Range(1, 64)] = 1
-    """Threads that play and learn over the same tables; more than 1 is not reproducible."""
+    """Number of threads that play and learn on shared tables. Runs with more than 1 are not reproducible."""
     restart: Limit = 100
-    """Trajectories longer than this are followed by one from their middle; 0: never."""
+    """Length in moves above which the next trajectory starts in the middle of this one; 0: never."""
     carousel: str = ""
-    """Highest cells, ascending, by what they show: instead, trajectories begin in turn at a start and where an earlier one first
-    came to each of them."""
+    """Values of the highest cell, ascending. Trajectories start in turn at the start of a game and at a state in which an
+    earlier one first reached each value (instead of --restart)."""
     interval: Every = 500_000
-    """Moves between two log entries."""
+    """Number of moves between two log entries."""
     evaluate_every: Every = 8
-    """Log entries between two evaluations."""
+    """Number of log entries between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 100000)] = 200
-    """Games per evaluation."""
+    """Number of games of an evaluation."""
 
 
 def shape_of(config: Config, game: Game) -> Shape:
-    """Returns the shape of the network that the options ask for; raises ValueError for what does not fit the game."""
+    """Returns the network's shape from the options; raises ValueError for options that do not fit the game."""
     cells = features(game)
     named = dict(zip(cells.stage_words or cells.stages, cells.stages, strict=True))
-    if config.valued is not None and config.valued not in named:
-        raise UserError(f"expected --valued among {', '.join(named)}, got {config.valued!r}")
+    if config.value_stage is not None and config.value_stage not in named:
+        raise UserError(f"expected --value-stage among {', '.join(named)}, got {config.value_stage!r}")
     shape = Shape(
         tuples=parse_tuples(config.tuples),
         power={"power": config.power, "score": 1.0, "survival": 0.0}[
             config.target or ("power" if cells.points else "score")
         ],
-        stage=named[config.valued] if config.valued is not None else "",
-        small=None if config.small is None else tuple(config.small.split()),
+        stage=named[config.value_stage] if config.value_stage is not None else "",
+        small=None if config.small_tables is None else tuple(config.small_tables.split()),
         splits=values_of(config, "splits", cells.names),
-        base=config.optimism,
+        base=config.initial_value,
     ).check(game)
     for name, table in shape.tables(game).items():
         if table.stage and shape.stage != table.stage:
             word = next(word for word, own in named.items() if own == table.stage)
-            raise UserError(f"expected --small without {name}, or --valued {word}: otherwise it is not known")
+            raise UserError(
+                f"expected --small-tables without {name}, or --value-stage {word}: otherwise it is not known"
+            )
     return shape
 
 
 def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, ...]:
-    """Returns the values of the cells that an option names; raises ValueError for one that there is not, or out of order."""
+    """Returns the values of the cells in an option; raises ValueError for unknown or unordered ones."""
     words = getattr(config, option).split()
     if unknown := [word for word in words if word not in names[1:]]:
         raise UserError(f"expected --{option} among {', '.join(names[1:])}, got {unknown[0]!r}")
@@ -155,7 +162,7 @@ def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, .
 
 
 def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
-    """Returns a network of a shape that begins with a model's tables; raises ValueError if the shape lacks one of them."""
+    """Returns a network of a shape, initialized with a model's tables; raises ValueError if the shape lacks one of them."""
     network = NTupleNetwork.create(game, shape)
     if not source:
         return network
@@ -176,14 +183,14 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
 def rate_at(config: Config, moves: int) -> float:
     """Returns the learning rate after a number of moves."""
     done = min(moves / config.total_steps, 1.0)  # the last trajectory may end after the last move
-    if done <= config.hold:
+    if done <= config.decay_start:
         return config.learning_rate
     fall = config.final_learning_rate / config.learning_rate
-    return config.learning_rate * fall ** ((done - config.hold) / (1 - config.hold))
+    return config.learning_rate * fall ** ((done - config.decay_start) / (1 - config.decay_start))
 
 
 def falls_by_merging(cells: CellFeatures, power: float | None) -> str:
-    """Returns a warning where two like cells have more of the potential than the next one, which they may merge to; else ""."""
+    """Returns a warning if merging two equal cells lowers the potential, else ""."""
     points = np.array(cells.points or (0.0,)) ** power if power else np.zeros(1)
     falls = [v for v in range(1, len(points) - 1) if points[v] and points[v + 1] < 2 * points[v]]
     if not falls:
@@ -205,13 +212,13 @@ class NTupleTd(Learner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        if config.pruned and not (config.coherence and config.init_from):
-            raise UserError("expected --coherence and --init-from with --pruned, got one or none")
+        if config.prune_moves and not (config.coherence and config.init_from):
+            raise UserError("expected --coherence and --init-from with --prune-moves, got one or none")
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
         if warning := falls_by_merging(features(self.game), self.network.shape.power):
             print(f"warning: {warning}", file=sys.stderr)
         self.kept = self.network
-        if config.average:
+        if config.average_exponent:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
         self.start = origin(config.init_from) if config.init_from else {}
         self.open_folder()
@@ -228,21 +235,21 @@ class NTupleTd(Learner):
         """Counters of each actor as the interval began that Ctrl-C broke off; empty between two."""
         self.due: Logged | None = None
         """What was logged of an interval whose evaluation is still to come."""
-        if not self.resume() and config.pruned:
+        if not self.resume() and config.prune_moves:
             self.prune()
 
     def prune(self) -> None:
-        """Sets entries to 0 that games of the network do not look up, for good."""
-        kept, table = looked_up(self.network, self.config.pruned, self.config.seed), self.network.weights.table
+        """Sets entries to 0 for good that games of the network do not look up."""
+        kept, table = looked_up(self.network, self.config.prune_moves, self.config.seed), self.network.weights.table
         table[~kept] = 0
         self.coherence[1][~kept] = FIXED
 
     def arrays(self) -> Tensors:
-        """Returns the arrays of a checkpoint, by name; what is written into them changes the learner."""
+        """Returns the learner's own arrays for a checkpoint, by name; writing to them changes the learner."""
         tensors: Tensors = {"table": self.network.weights.table}
         if self.config.coherence:
             tensors |= {"errors": self.coherence[0], "sizes": self.coherence[1]}
-        if self.config.average:
+        if self.config.average_exponent:
             tensors |= {"average": self.kept.weights.table}
         for k, actor in enumerate(self.actors):
             end = f"_{k}" if k else ""
@@ -253,14 +260,14 @@ class NTupleTd(Learner):
         return tensors
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         told: Json = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
         told |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
         tensors, of_every_run = super().state()
         return self.arrays() | tensors, told | of_every_run
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         for name, own in self.arrays().items():
             own[:] = tensors[name]
@@ -268,26 +275,26 @@ class NTupleTd(Learner):
         self.begun, self.due = metadata.get("begun", []), metadata.get("due")
 
     def counted(self) -> Ints:
-        """Returns the counters of all actors, added."""
+        """Returns the sum of the actors' counters."""
         return np.sum([actor.counts for actor in self.actors], axis=0)
 
     @property
     def done(self) -> int:
-        """Moves played so far."""
+        """Number of moves played so far."""
         return int(self.counted()[MOVES])
 
     @property
     def moves_begun(self) -> int:
-        """Moves played before the interval that is played."""
+        """Number of moves before the current interval."""
         return sum(counts[MOVES] for counts in self.begun)
 
     def left(self, actor: int) -> int:
-        """Returns the moves that an actor has left in the interval."""
+        """Returns the number of moves left for an actor in the interval."""
         own = self.config.interval // len(self.actors) + 1
         return self.begun[actor][MOVES] + own - int(self.actors[actor].counts[MOVES])
 
     def play(self) -> None:
-        """Plays and learns up to the end of the interval, or until Ctrl-C."""
+        """Plays and trains to the end of the interval, or until Ctrl-C."""
         rate = rate_at(self.config, self.moves_begun) / self.network.active
         options = rate, self.config.td_lambda, self.config.restart, self.T
         threads = [
@@ -302,7 +309,7 @@ class NTupleTd(Learner):
             thread.join()
 
     def evaluate(self) -> Logged:
-        """Plays greedy games with the selection seeds; keeps the best model so far, or the last one if it stands the rematch."""
+        """Plays greedy games with the selection seeds; keeps the best model so far, or at the end the last one after a rematch."""
         n = self.config.evaluate_games
         played = play_games(self.kept, 1, SELECTION_SEED, n)
         mean = float(played.scores.mean())
@@ -316,7 +323,7 @@ class NTupleTd(Learner):
         return {"eval/score_mean": mean, **logged_bounds(played.interval())}
 
     def leaf(self) -> Evaluator:
-        """Returns the leaf of the tables that are evaluated."""
+        """Returns the evaluated tables as a leaf."""
         return self.kept.evaluator("newest")
 
     def rematch(self) -> bool:
@@ -331,7 +338,7 @@ class NTupleTd(Learner):
         return float(lead.mean()) <= 3 * float(lead.std(ddof=1)) / np.sqrt(len(lead))
 
     def step(self) -> Logged:
-        """Learns for one interval, and now and then evaluates; returns what is logged.
+        """Trains for one interval, and evaluates if it is due; returns the logged values.
 
         Ctrl-C breaks it off between two trajectories, or before the evaluation: then it goes on there.
         """
@@ -345,7 +352,7 @@ class NTupleTd(Learner):
         return logged
 
     def learn(self) -> Logged:
-        """Learns for one interval; returns what is logged."""
+        """Trains for one interval; returns the logged values."""
         self.begun = self.begun or [actor.counts.tolist() for actor in self.actors]
         moves, started, begun = self.done, time.perf_counter(), time.process_time()
         stoppable(self.play, self.T.stop)
@@ -355,8 +362,10 @@ class NTupleTd(Learner):
         played = self.counted() - np.sum(self.begun, axis=0)
         self.begun = []
         self.entries += 1
-        if power := self.config.average:  # the mean of the tables, for which the next log entry weighs entries**average
-            share = np.float32((power + 1) / (self.entries + power))
+        if (
+            exponent := self.config.average_exponent
+        ):  # the next log entry weighs entries**exponent in the mean of the tables
+            share = np.float32((exponent + 1) / (self.entries + exponent))
             for start in range(0, len(self.network.weights.table), AT_ONCE):
                 kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
                 kept += share * (now - kept)
@@ -371,7 +380,7 @@ class NTupleTd(Learner):
         return logged
 
     def results(self) -> Json:
-        """Returns what results.json says."""
+        """Returns the contents of results.json."""
         own = {"trajectories": int(self.counted()[GAMES]), "hardware": hardware(len(self.actors))}
         return super().results() | own
 

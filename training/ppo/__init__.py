@@ -1,1 +1,1 @@
-"""Masked PPO: the method is `ppo`."""
+"""The method `ppo`: proximal policy optimization with masked actions."""

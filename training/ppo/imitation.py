@@ -1,4 +1,4 @@
-"""Begins a PPO with what another player does: its policy imitates the choices, its value learns the returns.
+"""Pretrains a PPO on games of a guide: the policy learns its actions, the value its returns.
 
 Source: behavioural cloning, Pomerleau, "Efficient training of artificial neural networks for autonomous navigation" (1991).
 """
@@ -16,13 +16,13 @@ from leafwise.models.players import player
 from leafwise.training.types import Tensors
 
 EPOCHS, BATCH = 8, 1024
-"""Passes over what the guide did, and decisions in a batch."""
+"""Passes over the guide's decisions, and decisions in a batch."""
 RATE, LAST_RATE = 0.003, 0.0001
 """Learning rate of the first and of the last (Adam)."""
 
 
 def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
-    """Plays the model's environments by the player `text` until episodes with so many decisions have ended.
+    """Plays the model's environments with the player `text` until finished episodes have so many decisions.
 
     Returns `observations` [n, ...], `masks` bool [n, A], `actions` int64 [n] and `returns` float32 [n], discounted, of the
     decisions of episodes that ended.
@@ -50,7 +50,7 @@ def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
 
 
 def returns_of(rewards: Array, dones: Array, gamma: float) -> Floats32:
-    """Returns the discounted rewards still to come [steps, n] of steps that follow each other."""
+    """Returns the discounted returns to come [steps, n] of consecutive steps."""
     returns = np.zeros(rewards.shape, np.float32)
     after = np.zeros(rewards.shape[1])
     for t in reversed(range(len(rewards))):
@@ -60,7 +60,7 @@ def returns_of(rewards: Array, dones: Array, gamma: float) -> Floats32:
 
 
 def imitate(model: Any, game: Game, text: str, decisions: int) -> None:
-    """Has a model's policy learn what the player `text` does in its environments, and its value what that leads to."""
+    """Trains a model's policy on the actions of the player `text` in its environments, and its value on the returns."""
     seen, policy = recorded(model, game, text, decisions), model.policy
     torch.manual_seed(model.seed)
     optimiser = torch.optim.Adam(policy.parameters(), lr=RATE, eps=1e-5)

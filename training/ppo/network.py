@@ -1,4 +1,4 @@
-"""The SB3 side of masked PPO: a model and the sparse network that says the same, rewards in units, figures without files."""
+"""The SB3 side of PPO: the model, its export as a sparse network, scaled rewards, and a logger without files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from leafwise.training.types import Json
 
 
 class SeenVecEnv(Sb3VecEnv):
-    """A batch whose observations are what a sparse network sees: features [n, most] as `SparseNetwork.describe` gives them, and
+    """A batch whose observations are a sparse network's inputs: features [n, most] as `SparseNetwork.describe` gives them, and
     a last column that is 1 where its value is for the other side."""
 
     def __init__(self, batch: GameVectorEnv, network: SparseNetwork) -> None:
@@ -55,7 +55,7 @@ class SeenVecEnv(Sb3VecEnv):
 
 
 class FeaturesExtractor(BaseFeaturesExtractor):
-    """Sums the embeddings of what a network sees."""
+    """First layer: sums the embeddings of the features."""
 
     def __init__(self, observation_space: gym.Space[Any], network: SparseNetwork) -> None:
         W = network.weights
@@ -72,7 +72,7 @@ class FeaturesExtractor(BaseFeaturesExtractor):
 
 
 class SidedPolicy(MaskableActorCriticPolicy):
-    """A policy and a value, which is for who acts, whichever side the features take."""
+    """Policy and value for the player who acts, whichever side the features take."""
 
     def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
         actions, values, logits = super().forward(obs, deterministic, action_masks)
@@ -89,12 +89,12 @@ class SidedPolicy(MaskableActorCriticPolicy):
 
 
 def signs(observations: Tensor) -> Tensor:
-    """Returns what turns the outputs of a network for observations [n, most + 1] into values for who acts, [n, 1]."""
+    """Returns the signs that turn outputs for observations [n, most + 1] into values for the player who acts, [n, 1]."""
     return 1.0 - 2.0 * observations[:, -1:].float()
 
 
 class ModuleExtractor(BaseFeaturesExtractor):
-    """A module that gives a value and logits, as what a policy begins with."""
+    """Features extractor: a module with value and logits."""
 
     def __init__(self, observation_space: gym.Space[Any], network: TorchNetwork) -> None:
         super().__init__(observation_space, 1 + len(network.game.actions))
@@ -118,7 +118,7 @@ class Columns(nn.Module):
 
 
 class ModulePolicy(MaskableActorCriticPolicy):
-    """A policy that is all `ModuleExtractor`."""
+    """A policy without layers after `ModuleExtractor`."""
 
     def _build(self, lr_schedule: Any) -> None:
         self._build_mlp_extractor()
@@ -128,7 +128,7 @@ class ModulePolicy(MaskableActorCriticPolicy):
 
 
 class Drawn:
-    """A player that draws its actions by the policy of a module."""
+    """A player that samples its actions from the policy of a module."""
 
     name = "self"
 
@@ -138,12 +138,12 @@ class Drawn:
         self.known: dict[bytes, Tensor] = {}
 
     def take(self, network: TorchNetwork) -> None:
-        """Plays as a network does from now on."""
+        """Takes the weights of a network."""
         self.network.module.load_state_dict(network.module.state_dict())
         self.known = {}
 
     def foresee(self, envs: GameVectorEnv, actions: Ints) -> None:
-        """Asks in one call for the policies of the positions that actions [n] of a step lead to, with the chance to come."""
+        """Computes in one call the policies of all positions that actions [n] of a step lead to, after chance."""
         now, game = envs.get_state(), self.network.game
         each = zip(now["rows"], now["streams"], now["seats"], actions, strict=True)
         after = [(State.unchecked(game, row).play(int(a)).settle(R), seat) for row, R, seat, a in each]
@@ -151,7 +151,7 @@ class Drawn:
         self.known = {row.tobytes(): shares for row, shares in zip(rows, self.policies(rows), strict=True)}
 
     def policies(self, rows: list[Array]) -> Tensor | list[Tensor]:
-        """Returns the shares of all actions up to each one [n, A] at decisions."""
+        """Returns the cumulative probabilities of actions [n, A] at decisions."""
         if not rows:
             return []
         inputs, legal, _ = self.network.describe(np.array(rows), self.T)
@@ -167,7 +167,7 @@ class Drawn:
 
 
 class ForeseenVecEnv(Sb3VecEnv):
-    """A batch against a network that is asked once a step."""
+    """A batch against a network that is evaluated once a step."""
 
     def __init__(self, batch: GameVectorEnv, opponent: Drawn) -> None:
         super().__init__(batch)
@@ -194,17 +194,17 @@ class ScaledRewards(VecEnvWrapper):
 
 
 class Told(KVWriter, dict[str, Any]):
-    """Keeps the figures that SB3 logged last, by tag."""
+    """Keeps the values that SB3 logged last, by tag."""
 
     def write(self, key_values: Json, key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
         self.update(key_values)
 
     def close(self) -> None:
-        """Has nothing to close."""
+        """Does nothing."""
 
 
 def wrapped(envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, opponent: Drawn | None = None) -> VecEnvWrapper:
-    """Returns environments as a model of the network's kind sees them; `opponent` is the module that they ask, if they do."""
+    """Wraps environments for a model of the network's kind; `opponent` is the module they evaluate, if any."""
     plain = Sb3VecEnv(envs) if opponent is None else ForeseenVecEnv(envs, opponent)
     monitored = VecMonitor(plain if isinstance(network, TorchNetwork) else SeenVecEnv(envs, network))
     return ScaledRewards(monitored, network.unit)
@@ -242,7 +242,7 @@ def make_model(
 
 
 def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float | None) -> SparseNetwork:
-    """Returns a network, all zero, that can say what such a model says: its value and its policy."""
+    """Returns a network of zeros in the shape of such a model's value and policy."""
     return SparseNetwork.create(game, (hidden[0], 2 * hidden[1]), head="policy", sees=sees, scale=scale)
 
 

@@ -1,13 +1,13 @@
-"""Masked PPO on the environment, by sb3-contrib: against itself or a built-in opponent, or alone; its value head becomes a leaf.
+"""PPO with masked actions by sb3-contrib: self-play, a fixed opponent, or single-player; its value head becomes a leaf.
 
-Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
-action masking" (2022); opponents out of earlier selves as in Bansal et al., "Emergent complexity via multi-agent competition"
-(2018). Policy and value share a first layer, which sees one feature for each cell and value of the observation, or what `sees`
-names; in two-player games the value goes through tanh, and the agent sits at a random seat. Rewards are divided by
-`scale`, in two-player games by the most that one is worth. A policy may begin with a guide's games, and in easier variants.
-What is kept is one network that says the value, what a decision is worth to the player who acts, and the policy.
+Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid action
+masking" (2022); opponents from earlier versions as in Bansal et al., "Emergent complexity via multi-agent competition" (2018).
+Policy and value share the first layer. Its input is one feature for each cell and value of the observation, or what `--sees`
+names. In two-player games the value goes through tanh, and the agent has a random seat. Rewards are divided by `--scale`, in
+two-player games by the maximum outcome. Training may start with games of a guide, and in easier variants. The result is one
+network with the value of a decision for the player who acts, and the policy.
 
-What is logged stands in docs/methods/ppo.md.
+docs/methods/ppo.md lists what is logged.
 """
 
 from __future__ import annotations
@@ -41,53 +41,55 @@ class Config(Options):
     total_steps: TotalSteps = 1_000_000
     """Length of the run, in decisions of the agent."""
     envs: Annotated[int, Range(1, 100000)] = 1024
-    """Games played side by side."""
+    """Number of games played side by side."""
     rollout: Count = 16
-    """Decisions in each game between two updates."""
+    """Number of decisions in each game between two updates."""
     opponent: str = "self"
-    """Opponent in two-player games: self (the policy as it is now or was, its actions drawn), or any player's text; greedy and
-    random are compiled into the environment's step too."""
-    newest: Share = 0.5
-    """Share of the rollouts against the policy as it is now; the others are against one that won its match (--opponent self)."""
-    pool: Annotated[int, Range(1, 100)] = 8
-    """Networks that won their matches last, and are kept as opponents."""
+    """Opponent in two-player games: self (the current or an earlier policy, which samples its actions) or any player.
+    greedy and random run compiled in the environment's step."""
+    newest_share: Share = 0.5
+    """Share of rollouts against the current policy with --opponent self. The others are against a policy that won its
+    match."""
+    pool_size: Annotated[int, Range(1, 100)] = 8
+    """Number of latest match winners that are kept as opponents."""
     plies: Plies = 0
-    """Most random actions, of either player, at the beginning of the games that are learned from."""
+    """Maximum number of random actions, of both players, at the start of a training game."""
     reward: str = "score"
     """Reward of the environment."""
     guide: str = ""
-    """Player whose games the policy imitates before it plays its own, as search:pirates,depth=2 (default: none)."""
-    guided: Count = 400_000
-    """Decisions of the guide's, at least: its games are played to their end."""
-    easy: tuple[str, ...] = ()
-    """Easier variants of a single-player game, like level=1,start_life=31, in which training starts, one after another."""
-    eased: Annotated[int, Range(0, 1e12)] = 1_000_000
-    """Decisions played in those."""
+    """Player that the policy imitates before it plays itself, for example search:pirates,depth=2 (default: none)."""
+    guide_decisions: Count = 400_000
+    """Minimum number of the guide's decisions. Its games are played to the end."""
+    easy_variants: tuple[str, ...] = ()
+    """Easier variants of a single-player game in which training starts, one after another, for example
+    level=1,start_life=31 (curriculum)."""
+    curriculum_decisions: Annotated[int, Range(0, 1e12)] = 1_000_000
+    """Number of decisions played in the easier variants."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
-    """Return that counts as 1, in single-player games (a torch module's, where it is not given: that of random games)."""
+    """Return that counts as 1, in single-player games (default for a torch module: the typical return of random games)."""
     learning_rate: Rate = 0.002
     """Learning rate at the start (Adam)."""
     final_learning_rate: Rate = 0.0001
-    """Learning rate at the end; linear in between."""
+    """Learning rate at the end. It falls linearly."""
     gamma: Share = 0.99
     """Discount per decision."""
     gae_lambda: Share = 0.95
-    """Lambda of generalised advantage estimation."""
+    """Lambda of generalized advantage estimation."""
     epochs: Annotated[int, Range(1, 1000)] = 4
-    """Passes over each rollout."""
+    """Number of passes over each rollout."""
     batch_size: Annotated[int, Range(2, 1e6)] = 2048
-    """Decisions in a batch."""
+    """Number of decisions in a batch."""
     entropy: Annotated[float, Range(0, 10)] = 0.01
     """Weight of the entropy bonus."""
     sees: str = ""
-    """What the network sees: observation, another of the game's sets of sparse features, or features+observation (default:
-    observation); a torch module planes, onehot or observation (default: the first that the game has)."""
+    """Input of a sparse network: observation, another of the game's sets of sparse features, or features+observation
+    (default: observation). Input of a torch module: planes, onehot or observation (default: the first that the game has)."""
     hidden: tuple[int, int] = (64, 32)
-    """Outputs of the shared first layer, and of one more layer for policy and value each; multiples of 4."""
+    """Width of the shared first layer, and width of the second layers of policy and value; multiples of 4."""
     evaluate_every: Every = 8
-    """Updates between two evaluations."""
+    """Number of updates between two evaluations."""
     match_plies: Plies = 8
-    """Most random actions at the beginning of a match's games."""
+    """Maximum number of random actions at the start of a match game."""
 
 
 class MaskedPpo(GatedLearner):
@@ -130,11 +132,11 @@ class MaskedPpo(GatedLearner):
         seats: Json = {"opponent": itself if self.itself else config.opponent, "seat": "random"} if two else {}
         if own:
             seats["observation"] = self.blank.sees
-        if config.easy and two:
-            raise UserError(f"expected --easy in a single-player game, got {self.game.name!r}")
+        if config.easy_variants and two:
+            raise UserError(f"expected --easy-variants in a single-player game, got {self.game.name!r}")
         if config.guide:
             player(config.guide, self.game)  # raises ValueError for what is none
-        self.variants = [*(find_variant(config.game, text) for text in config.easy), self.game]
+        self.variants = [*(find_variant(config.game, text) for text in config.easy_variants), self.game]
         self.batches = [
             GameVectorEnv(
                 config.envs, variant, reward=config.reward, plies=config.plies, autoreset_mode="SameStep", **seats
@@ -147,20 +149,20 @@ class MaskedPpo(GatedLearner):
         self.ppo = PpoRun(self.model, told, envs, config, self.rate)
         self.newest = self.exported()
         self.open_folder()
-        self.begin(pool=config.pool if self.itself else 1, plies=config.match_plies)
+        self.begin(pool=config.pool_size if self.itself else 1, plies=config.match_plies)
 
     def rate(self) -> float:
-        """Returns the learning rate now."""
+        """Returns the current learning rate."""
         first, last = self.config.learning_rate, self.config.final_learning_rate
         return float(first + (last - first) * min(self.done / self.goal, 1.0))
 
     def place_of(self, done: int) -> int:
-        """Returns the place in `variants` of that which is played after so many decisions."""
-        easy, eased = len(self.config.easy), self.config.eased
+        """Returns the place in `variants` of the variant played after a number of decisions."""
+        easy, eased = len(self.config.easy_variants), self.config.curriculum_decisions
         return easy if done >= eased else easy * done // eased
 
     def move(self) -> None:
-        """Has the next games be of the variant whose turn it is."""
+        """Switches to the current variant of the curriculum."""
         if (place := self.place_of(self.done)) == self.place:
             return
         from leafwise.training.ppo.network import wrapped
@@ -171,15 +173,15 @@ class MaskedPpo(GatedLearner):
         self.model.set_env(envs)
 
     def exported(self) -> Learned:
-        """Returns the model as it is now, for search and files."""
+        """Returns the current model, for search and files."""
         from leafwise.training.ppo.network import exported
 
         return exported(self.model, self.blank)
 
     def seat_opponent(self) -> None:
-        """Chooses the network that the next rollout is played against, and writes it where the environments find it."""
+        """Chooses the opponent of the next rollout, and gives its weights to the environments."""
         rng = np.random.default_rng((self.config.seed, self.ppo.updates))
-        chosen: Any = self.exported() if rng.random() < self.config.newest else None
+        chosen: Any = self.exported() if rng.random() < self.config.newest_share else None
         chosen = chosen or self.gate.pool[int(rng.integers(len(self.gate.pool)))]
         if self.config.network != SPARSE:
             self.seated.take(chosen)
@@ -192,7 +194,7 @@ class MaskedPpo(GatedLearner):
         return self.ppo.done
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.ppo.updates = metadata["updates"]
         self.move()
@@ -200,19 +202,19 @@ class MaskedPpo(GatedLearner):
         self.newest = self.exported()
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors, told = super().state()
         return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | told
 
     def advance(self) -> tuple[Logged, int | None]:
-        """Plays one rollout and learns from it; a match is due every few updates."""
+        """Plays one rollout and trains on it; a match is due every few updates."""
         if self.itself:
             self.seat_opponent()
         if self.config.guide and not self.done:
             from leafwise.training.ppo.imitation import imitate
 
-            print(f"imitates {self.config.guide} first, in {self.config.guided:,} decisions", flush=True)
-            imitate(self.model, self.variants[self.place], self.config.guide, self.config.guided)
+            print(f"imitating {self.config.guide} in {self.config.guide_decisions:,} decisions first", flush=True)
+            imitate(self.model, self.variants[self.place], self.config.guide, self.config.guide_decisions)
         self.move()
         logged, every = self.ppo.step(), self.config.evaluate_every
         if not self.is_due(self.ppo.updates, every):

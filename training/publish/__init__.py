@@ -39,61 +39,66 @@ from leafwise.training.types import Json
 
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")
-"""Kinds of networks that are packed and measured by games."""
+"""Kinds of networks that are packed and measured with games."""
 COMMON = ("run", "out", "name", "largest_mb", "unit_games", "processes", "cluster")
 """Options of every kind."""
 TOLD_BY_A_RUN = ("kind", "steps", "seconds", "command", "commit", "score")
-"""What a run's model file says besides its game, and what is published says again."""
+"""Entries of a run's model file, beside its game, that the published file keeps."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Options of the publication; those after `cluster` are for some kinds of models."""
+    """Options of a publication; those after `cluster` are for some kinds of models."""
 
     run: str
     """Run folder (or model file) to publish."""
     out: str = "models/weights"
     """Folder for the model and its card."""
     name: str = ""
-    """Name of the files, under which `leafwise.load` finds the model (default: that of the game's Gymnasium id)."""
+    """Name of the files, by which `leafwise.load` finds the model (default: that of the game's Gymnasium id)."""
     largest_mb: float = 32.0
-    """The largest file that is allowed, in MB."""
+    """Maximum size of the file, in MB."""
     unit_games: int = -1
-    """Games of each variant that tell what values mean to people (-1: as many as `leafwise.training.publish.units`, 0: none)."""
+    """Number of games of each variant that fit the units of values for people (-1: the default of
+    `leafwise.training.publish.units`, 0: none)."""
     processes: int = 1
-    """Processes that play and judge."""
+    """Number of processes that play and solve positions."""
     cluster: str = ""
-    """Ray cluster that does it instead: auto, local or HOST:PORT."""
+    """Ray cluster that does the work instead: auto, local or HOST:PORT."""
     games: tuple[int, ...] = ()
-    """Final games at depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances, else 400 100)."""
+    """Number of final games at depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances,
+    else 400 100)."""
     step: float = 0.25
     """N-tuples: entries are rounded to multiples of this, in the unit of the values."""
     loss_games: int = 1000
-    """N-tuples: games that both the network before packing and the packed one play."""
+    """N-tuples: number of games that both the original and the packed network play."""
     first_seed: int = FINAL_SEED
-    """N-tuples: first seed of the final games, from 1,000,000 on; one that no network before was judged by is fairest."""
-    judged: int = 500
-    """Two-player games: critical positions (some legal action loses value) that judge it."""
-    judged_plies: tuple[int, int] = (8, 20)
-    """Two-player games: least and most actions before such a position."""
-    judged_depth: int = 0
-    """Two-player games: those are random, or with a depth of players who search so deep for an end and else act at random."""
+    """N-tuples: first seed of the final games, from 1,000,000 on. Choose one that no earlier network was measured with."""
+    solver_positions: int = 500
+    """Two-player games: number of critical positions, in which some legal action loses value, for the comparison with the
+    exact solver."""
+    solver_opening_plies: tuple[int, int] = (8, 20)
+    """Two-player games: minimum and maximum number of actions before such a position."""
+    solver_opening_depth: int = 0
+    """Two-player games: search depth of the players who choose these actions. They only look for wins and losses within
+    that depth, and otherwise play at random; 0: random actions."""
     depths: tuple[int, ...] = (1, 2, 3)
-    """Two-player games: search depths at which it is judged."""
+    """Two-player games: search depths that are compared with the exact solver."""
     variants: tuple[str, ...] = ()
-    """Chances: variants that it plays (default: those of the game's recipe)."""
+    """Chances: variants that the network plays (default: those of the game's recipe)."""
     nodes: int = 100
-    """Chances: most decisions that a search looks at, as in players `search:LEAF,nodes=`."""
+    """Chances: maximum number of decisions that a search visits, as in players `search:LEAF,nodes=`."""
     half: bool = False
-    """Two-player games: whether the embeddings of a sparse network are rounded to 16 bits, so that the file is half as large."""
+    """Two-player games: round the embeddings of a sparse network to 16 bits, which halves the file."""
     rematch: int = 0
-    """Games (chances: in each variant) that a run's best and newest networks play, to publish the better (0: the best)."""
+    """Number of games (chances: in each variant) between a run's best and newest networks, of which the better is published
+    (0: the best)."""
     calibrate: int = 0
-    """Chances: games in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
+    """Chances: number of games in each variant that fit slope and offset of the predicted log odds (0: no calibration)."""
 
 
 def kind_of(game: Game, told: Json) -> Any:
-    """Returns the kind of a model: the game's own, or by what a file says it holds."""
+    """Returns the kind of a model: the game's own, or that of the file's metadata."""
     own = recipes(game.name).get("modules", {}).get(PUBLISH)
     studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
     if own or told["kind"] in NTUPLES:
@@ -163,18 +168,18 @@ def card(path: Path, kind: Any) -> str:
 
 
 def source_of(path: Path) -> str:
-    """Returns what `leafwise.load` takes for a model: a name for those that ship, else the path."""
+    """Returns the argument of `leafwise.load` for a model: the name of a shipped one, else the path."""
     return path.stem if path.parent.name == "weights" and path.parent.parent.name == "models" else path.as_posix()
 
 
 def command_line(what: str, command: str, at: str) -> str:
-    """Returns the line of a card about a command of some commit, told as it stood then."""
+    """Returns a card's line about a command, as it was at its commit."""
     at = re.sub("^([0-9a-f]{8})[0-9a-f]{32}$", r"\1", at)
     return f"- {what}, as of commit {at}: `{command}`"
 
 
 def train_command(told: Json) -> str:
-    """Returns the command that trains such a model now, by the method in its file's command, else by the one to begin with."""
+    """Returns today's command to train such a model, with the method of its file's command, else the default one."""
     game, words = told["game"], shlex.split(told["command"])
     named = take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
     fitting = methods(game)
@@ -185,18 +190,18 @@ def train_command(told: Json) -> str:
 
 
 def starts(told: Json) -> Iterator[Json]:
-    """Yields how the model was made that a model's training started from, then that model's, and so on."""
+    """Yields the provenance of a model's initial model, then of that model's initial model, and so on."""
     while told := told.get("start") or {}:
         yield dict(told)
 
 
 def interval(found: Mapping[str, float | None], form: str = ".1%") -> str:
-    """Returns a mean with its 95 % interval."""
+    """Formats a mean with its 95 % interval."""
     return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
 
 
 def seeds_line(first: int, last: int) -> str:
-    """Returns which seeds figures are of."""
+    """Returns a line about the seeds of figures."""
     return f"seeds {first:,} to {last:,}, which neither training nor selection used"
 
 

@@ -1,9 +1,9 @@
-"""Publishing sparse networks, of three kinds by who judges them.
+"""Publishes sparse networks of three kinds, which differ in how they are measured.
 
-`Positions`: of two-player games with an exact solver, on critical positions of the final seeds; where a room's own game has no
-solver, nothing judges here, and the card names the study that measures the shipped file. `Games`: of games that no solver judges,
-by games of the final seeds beside the hand-made leaf. `Chances`: of single-player games that are won or lost, which say the
-chance to win, played in all variants, calibrated where it is asked for.
+`Positions`: two-player games with an exact solver, on critical positions of the final seeds. If a shipped game has no solver, the
+card names the study that measures the file. `Games`: other games, by games of the final seeds compared with the hand-made leaf.
+`Chances`: single-player games that are won or lost; the network predicts the win probability, plays all variants, and is calibrated
+on request.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ GAMES = (400, 100)
 
 
 def newest_of(source: Path, best: SparseNetwork) -> Prepared:
-    """Returns the newest network of a run and what its state tells; raises ValueError where the trainer's state is missing."""
+    """Returns the newest network of a run and the metadata of its state; raises ValueError without a state."""
     tensors, state = load_tensors(source.with_name("state.safetensors"))
     return best.with_tensors(named(tensors, "newest")), state
 
 
 class Games:
-    """Networks that play games of the final seeds: alone beside the hand-made leaf, in a two-player game against it."""
+    """Networks measured by games of the final seeds, compared with the hand-made leaf or against it."""
 
     WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
     OPTIONS: tuple[str, ...] = ("games",)
 
     def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
-        """Returns the network, and what hand-made leaf it is held against; random play where the game has none."""
+        """Returns the network, and the hand-made leaf to compare it with; random play if the game has none."""
         return network, {"hand_made": network.game.default_score}
 
     def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
@@ -123,12 +123,12 @@ class Games:
 
 
 class Positions(Games):
-    """Networks that the exact solver judges on critical positions."""
+    """Networks compared with the exact solver on critical positions."""
 
-    OPTIONS = ("judged", "judged_plies", "judged_depth", "depths", "rematch", "half")
+    OPTIONS = ("solver_positions", "solver_opening_plies", "solver_opening_depth", "depths", "rematch", "half")
 
     def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
-        """Returns the network that is published, and what hand-made leaf it is held against."""
+        """Returns the published network, and the hand-made leaf to compare it with."""
         network, more = super().prepare(network, source, told, config)
         if config.rematch:
             network, chosen = self.rematch(source, network, config.rematch)
@@ -136,7 +136,7 @@ class Positions(Games):
         return network.rounded() if config.half else network, more
 
     def rematch(self, source: Path, best: SparseNetwork, games: int) -> Prepared:
-        """Plays a match of a run's newest and best network, as the run does; returns the better one and what is told of it."""
+        """Plays a match of a run's newest and best network; returns the better one and its metadata."""
         newest, state = newest_of(source, best)
         told = {"match_from_start": 0.0, **tomllib.loads(read_text(source.with_name("config.toml")))}
         first = REMATCH_SEED - SELECTION_SEED
@@ -156,19 +156,21 @@ class Positions(Games):
         return newest, {"steps": state["done"], "seconds": round(state["seconds"], 1), "selected": selected}
 
     def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
-        """Yields the shares of positions in which a search keeps the value, by depth; an empty one where nothing judges."""
-        game, plies = network.game, config.judged_plies
+        """Yields the shares of positions in which a search keeps the value, by depth; {} without a solver."""
+        game, plies = network.game, config.solver_opening_plies
         if not has_solver(game):
             yield {}
             return
         where = config.processes, config.cluster
         with executor_for(Keeping(game), *where) as solvers:
-            judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth, solvers)
+            judged = critical_positions(
+                game, config.solver_positions, FINAL_SEED, plies, config.solver_opening_depth, solvers
+            )
         pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
         shares = map_pieces(partial(kept, judged, network), pieces, *where)
         for depth in config.depths:
-            found: Json = {"depth": depth, "positions": config.judged, "plies": list(plies)}
-            found |= {"ahead": config.judged_depth, "learned": next(shares), "hand_made": next(shares)}
+            found: Json = {"depth": depth, "positions": config.solver_positions, "plies": list(plies)}
+            found |= {"ahead": config.solver_opening_depth, "learned": next(shares), "hand_made": next(shares)}
             both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
             print(f"depth {depth}: keeps the value in {both}", flush=True)
             yield found
@@ -215,7 +217,7 @@ class Positions(Games):
 
 
 def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
-    """Returns in what share of decisions a leaf at a depth keeps the value, with its interval: a piece of work."""
+    """Job: returns the share of decisions in which a leaf at a depth keeps the value, with its interval."""
     depth, name = piece
     leaf = network.evaluator(name) if name == "learned" else network.game.score()
     keeps = judged.kept(judged.choices(leaf, depth))
@@ -228,25 +230,25 @@ def with_interval(share: float, positions: int) -> dict[str, float | None]:
 
 
 class Chances(Games):
-    """Networks that say the chance to win a single-player game, in all its variants."""
+    """Networks that predict the win probability of a single-player game, in all its variants."""
 
     WHAT, UNIT = "network that says the chance to win", "iterations"
     OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")
 
     def variants(self, game: Game, config: Any) -> dict[str, Game]:
-        """Returns the variants that are played, by their texts."""
-        texts = config.variants or recipe(game.name, "selfplay", None).get("mix") or [""]
+        """Returns the variants to play, by their texts."""
+        texts = config.variants or recipe(game.name, "selfplay", None).get("variants") or [""]
         return {text: find_variant(game.name, text) for text in texts}
 
     def played(
         self, network: SparseNetwork, wanted: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
     ) -> Iterator[Played]:
-        """Yields the games of each variant; how many, and the depth, are wanted with it."""
+        """Yields the games of each variant; `wanted` has the number of games and the depth."""
         with executor_for(call, config.processes, config.cluster) as executor:
             yield from play_alone(executor, network, wanted, first_seed, config.nodes)
 
     def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
-        """Returns the network that is published, and how it was chosen and scaled."""
+        """Returns the published network, and how it was chosen and scaled."""
         more: Json = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
         if config.rematch:
             network, chosen = self.rematch(source, network, told, config)
@@ -256,7 +258,7 @@ class Chances(Games):
         return network, more
 
     def rematch(self, source: Path, best: SparseNetwork, told: Json, config: Any) -> Prepared:
-        """Plays a run's best and its newest network; returns the better one and what is told of it."""
+        """Plays games of a run's best and newest network; returns the better one and its metadata."""
         found = []
         wanted = [(game, config.rematch, 1) for game in self.variants(best.game, config).values()]
         games = config.rematch * len(wanted)
@@ -269,7 +271,7 @@ class Chances(Games):
         return max(found, key=lambda pair: pair[1]["selected"]["mean"])
 
     def calibrated(self, network: SparseNetwork, config: Any) -> Prepared:
-        """Returns a network whose chances fit its games of selection best, and how that was done."""
+        """Returns a network calibrated on games of selection seeds, and how it was done."""
         wanted = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
         games = Played.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
         slope, offset = scaling(games.values, games.outcomes())

@@ -1,4 +1,4 @@
-"""Publishing n-tuple networks: packed to small tables, measured by games played to the end."""
+"""Publishes n-tuple networks, packed to small tables and measured by complete games."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REACHED = "reached_"
 
 
 def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, Json]:
-    """Returns the packed network, and what packing does to it."""
+    """Returns the packed network, and the loss by packing."""
     if config.first_seed < FINAL_SEED:
         raise UserError(f"expected --first-seed of at least {FINAL_SEED}, got {config.first_seed}")
     packed = quantised(network, config.step)
@@ -33,7 +33,7 @@ def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tup
 
 
 def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> Logged:
-    """Returns what packing does to the values of some 10,000 states of games, and to the scores of the same seeds."""
+    """Measures the effect of packing on the values of some 10,000 states and on the scores of the same seeds."""
     rows = valued_rows(before, 10_000)
     values = [values_of(network, rows) for network in (before, after)]
     games, where = config.loss_games, {"processes": config.processes, "cluster": config.cluster}
@@ -92,7 +92,7 @@ def about(path: Path, told: Json) -> list[str]:
 
 
 def made(told: Json) -> list[str]:
-    """Returns what else was done to the model."""
+    """Returns how the model was packed."""
     loss = told["loss"]
     return [
         f"- packed: entries are multiples of {told['step']:g}. On {loss['rows']:,} states of games (values about",

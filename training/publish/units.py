@@ -1,11 +1,11 @@
-"""Fits what a model's values mean to people, on games of selection seeds, and keeps it with the model.
+"""Fits the units of a model's values: a map from values to scores or win probabilities, stored with the model.
 
 python -m leafwise.training.publish.units --model threes
 
-The model plays with itself, searching as deep as is said; half of the games fit a function that rises with the search's value to
-what came of the game (the score, or 1 for a win, 1/2 for a draw, 0 for a loss), the others tell how far off it is. A model that
-ships with the package keeps it in `models/weights/units.json`, another in its file. A room's recipe may say how
-(`[units]` with options and `name`, what the numbers are called), and bring games of its own (`valued_piece` in its `publish`).
+The model plays games with itself on selection seeds. Half of the games fit an increasing function from the search's value to the
+result of the game (the score, or 1 for a win, 1/2 for a draw, 0 for a loss). The other half measures its error. A shipped model has
+its map in `models/weights/units.json`, any other in its file. A game's recipe may set the options and the name of the unit
+(`[units]`), and its `publish` module may play games of its own (`valued_piece`).
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
 from leafwise.training.types import Json
 
 LARGEST_ERROR = 0.03
-"""A greater error than this is said to be one."""
+"""Maximum error without a warning."""
 DIGITS = 7
 PIECE, BATCH = 200, 20
-"""Games of a piece of work, and of those that are played at once."""
+"""Number of games in a job, and number played at once."""
 FITTED = {
     "games": Range(2, 40_000),
     "depth": Range(1, 30),
@@ -51,7 +51,7 @@ FITTED = {
     "every": Range(1, 10**6),
     "slope": Range(0, 1, below=True),
 }
-"""What numbers a fit can have, once those that are 0 are as the recipe says."""
+"""Ranges of the numbers of a fit, after the recipe has replaced zeros."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,20 @@ class Config:
     model: str
     """Name of a shipped model, run folder or model file."""
     games: int = 0
-    """Games, in each variant; half of them fit, half tell the error (0: as the room's recipe says, else 8000)."""
+    """Number of games in each variant; half of them fit, the other half measure the error (0: from the game's recipe, else
+    8000)."""
     depth: int = 1
-    """Decisions that both players look ahead."""
+    """Search depth of both players, in decisions."""
     plies: int = 8
-    """Two-player games: most random moves that a game begins with."""
+    """Two-player games: maximum number of random moves at the start of a game."""
     nodes: int = 0
-    """Most decisions that a search looks at, as in players (0: as the recipe says, else no limit)."""
+    """Maximum number of decisions that a search visits, as in players (0: from the recipe, else no limit)."""
     every: int = 0
-    """One decision in so many counts (0: as the recipe says, else each)."""
+    """Use one decision in so many (0: from the recipe, else every decision)."""
     processes: int = 1
-    """Processes that play."""
+    """Number of processes that play."""
     slope: float = LEAST_SLOPE
-    """No piece of the map is flatter than this share of its mean slope (less where values tell exactly how a game ends)."""
+    """Minimum slope of a piece of the map, as a share of the mean slope (less where values tell exactly how a game ends)."""
     cluster: str = ""
     """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
@@ -111,14 +112,14 @@ def _run(arguments: list[str]) -> int:
         tensors, told = load_tensors(path)
         save_tensors(path, tensors, {**told, UNITS: units.as_json()})
     print(f"{path}: {units.name}, a map of {len(units.values)} points")
-    print(f"on average over the tenth of the positions where it is most wrong, it is {units.error:.3f} off")
+    print(f"mean error in the worst tenth of the positions: {units.error:.3f}")
     if units.error > LARGEST_ERROR:
-        print(f"that is more than {LARGEST_ERROR}: more games may help", file=sys.stderr)
+        print(f"warning: the error is above {LARGEST_ERROR}; more games may help", file=sys.stderr)
     return 0
 
 
 def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
-    """Returns what a leaf's values mean; raises ValueError for numbers that make no games."""
+    """Returns the units of a leaf's values; raises ValueError for numbers out of range."""
     said = recipes(game.name).get(UNITS, {})
     usual = {"games": 8000, "nodes": 0, "every": 1} | {name: n for name, n in said.items() if name != "name"}
     config = replace(config, **{name: getattr(config, name) or n for name, n in usual.items()})
@@ -146,12 +147,12 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     told, happened = tenths(np.interp(check.values, units.values, units.meanings), check.outcomes)
     off = np.abs(told - happened) / (happened if name == SCORE else 1.0)
     for mean, came, error in zip(told, happened, off, strict=True):
-        print(f"told {mean:,.4g}, came {came:,.4g}, off by {error:.3f}", flush=True)
+        print(f"predicted {mean:,.4g}, observed {came:,.4g}, error {error:.3f}", flush=True)
     return Units(name, units.values, units.meanings, round(float(off.max()), 4), how)
 
 
 def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> ValuedGames:
-    """Plays the games of a leaf, those of every variant of a recipe's mix one after another."""
+    """Plays the games of a leaf in all variants of the recipe, one variant after another."""
     variants = valued_variants(game)
     pieces = list(product(variants, in_pieces(range(config.games), PIECE)))
     parts = list(map_pieces(Valued(leaf, config), pieces, config.processes, config.cluster))
@@ -161,20 +162,22 @@ def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> V
 
 
 def valued_variants(game: Game) -> list[Game]:
-    """Returns the variants of a recipe's mix; the game as it is where there is none."""
-    return [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [game]
+    """Returns the variants of the recipe; the game itself if there are none."""
+    return [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("variants") or ()] or [
+        game
+    ]
 
 
 @dataclass(frozen=True)
 class Valued:
-    """Plays games of a leaf in pieces: a variant, and which of its games."""
+    """Plays jobs of a leaf's games: a variant and the numbers of its games."""
 
     make: Callable[[], Evaluator]
     config: Config
 
     @cached_property
     def leaf(self) -> Evaluator:
-        """The leaf, made where the games are played."""
+        """The leaf, created in the process that plays."""
         return self.make()
 
     def __call__(self, piece: tuple[Game, range]) -> ValuedGames:
@@ -184,13 +187,13 @@ class Valued:
 
 
 def own_or(usual: Callable[..., Any], game: Game) -> Any:
-    """Returns the function of that name that a room brings for its publications, else the usual one."""
+    """Returns the function of that name in the game's `publish` module, else the default one."""
     own = recipes(game.name).get("modules", {}).get(PUBLISH)
     return getattr(importlib.import_module(own), usual.__name__, usual) if own else usual
 
 
 def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> ValuedGames:
-    """Plays some of the games of a leaf; of the decisions of games played at once one in `every` counts."""
+    """Plays some of the games of a leaf; uses one in `every` decisions of games played at once."""
     seeds = range(CALIBRATION_SEED + games.start, CALIBRATION_SEED + games.stop)
     plies, found = config.plies if game.players == 2 else 0, []
     play: Any = play_batches if leaf.value is not None else batches_side_by_side
@@ -203,7 +206,7 @@ def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> V
 
 
 def usual_name(game: Game, played: ValuedGames) -> str:
-    """Returns what the numbers are called: a chance in games that are won or lost, else a score."""
+    """Returns the name of the unit: a probability in games that are won or lost, else a score."""
     if game.players == 2:
         return CHANCE_WITH_DRAWS if (played.outcomes == 0).any() else CHANCE
     return CHANCE if np.isin(played.outcomes, (0.0, 1.0)).all() else SCORE

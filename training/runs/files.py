@@ -1,4 +1,4 @@
-"""The files of a run folder as they are read without its learner: lock, options, curves, also while the run goes on."""
+"""Reads the files of a run folder without its learner, also while the run continues: lock, options, curves."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 
 
 class FolderLock:
-    """The lock of a run folder, held until `release`, or until the process ends."""
+    """Lock of a run folder, held until `release` or the end of the process."""
 
     def __init__(self, folder: Path) -> None:
-        """Takes the lock of a folder, which is made if need be; raises ValueError that names the process that holds it.
+        """Creates the folder if needed and locks it; raises ValueError that names the process that holds the lock.
 
         OSError for one that cannot be had, as where the lock's file is a link.
         """
@@ -81,7 +81,7 @@ else:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a live process holds the lock of a run folder; the lock is free again at once."""
+    """Whether a live process holds the lock of a run folder."""
     try:
         handle = open_itself(folder / LOCK, os.O_RDWR)
     except OSError:  # no run took it here
@@ -100,7 +100,7 @@ CONFIG = "config.toml"
 
 
 def read_table(path: Path) -> Json:
-    """Returns what a TOML file says; raises ValueError that names a file that is broken."""
+    """Returns the table of a TOML file; raises ValueError with the file's name if it is broken."""
     try:
         return tomllib.loads(read_text(path))
     except OSError as problem:
@@ -112,12 +112,12 @@ def read_table(path: Path) -> Json:
 
 
 def config_file(folder: Path) -> Path | None:
-    """Returns the file with the options of the run in a folder, None where there is no run."""
+    """Returns the options file of the run in a folder, None without a run."""
     return folder / CONFIG if (folder / CONFIG).exists() else None
 
 
 def resumed_file(folder: Path) -> Path:
-    """Returns the file with the options of the run to resume in a folder; raises ValueError where there is no run."""
+    """Returns the options file of the run to resume; raises ValueError for a folder without a run."""
     if (file := config_file(folder)) is None:
         raise UserError(f"expected a run to resume in {str(folder)!r}, found no {CONFIG}")
     return file
@@ -134,14 +134,14 @@ Curve = list[tuple[int, float]]
 
 
 def run_folders(root: Path) -> dict[str, Path]:
-    """Returns the run folders in `root` by name; one that is a link, or has a link in it, is left out."""
+    """Returns the run folders in `root` by name, without links and folders that contain links."""
     if not root.is_dir():
         return {}
     return {path.name: path for path in sorted(root.iterdir()) if _is_run(path)}
 
 
 def _is_run(path: Path) -> bool:
-    """Whether a path is a run folder without links, one that can be read."""
+    """Whether a path is a readable run folder without links."""
     try:
         links = path.is_symlink() or (path.is_dir() and any(one.is_symlink() for one in path.iterdir()))
         return not links and config_file(path) is not None
@@ -150,7 +150,7 @@ def _is_run(path: Path) -> bool:
 
 
 def options_of(folder: Path) -> Json:
-    """Returns a run's options; raises ValueError for a folder without a run, or a file that is none of options."""
+    """Returns a run's options; raises ValueError for a folder without a run or with a broken options file."""
     file = config_file(folder)
     if file is None:
         raise UserError(f"expected a run folder, got {str(folder)!r}")
@@ -158,7 +158,7 @@ def options_of(folder: Path) -> Json:
 
 
 def last_written(folder: Path) -> float:
-    """Returns when anything in a run folder was written last, in seconds since 1970; 0 for an empty one."""
+    """Returns the time of the last write in a run folder, in seconds since 1970; 0 for an empty folder."""
     times = []
     for path in folder.iterdir():
         try:
@@ -169,7 +169,7 @@ def last_written(folder: Path) -> float:
 
 
 def thinned(points: Curve, most: int = POINTS) -> Curve:
-    """Returns at most so many points of a curve, the first and the last among them."""
+    """Thins a curve to a maximum number of points; keeps the first and the last."""
     if len(points) <= most:
         return points
     import numpy as np  # whose import takes longer than a command line's help
@@ -178,10 +178,10 @@ def thinned(points: Curve, most: int = POINTS) -> Curve:
 
 
 class Curves:
-    """What a run logs, read again and again while it goes on; steps that a later start took back do not count."""
+    """Learning curves of a run, which may still continue. Steps that a resumed run repeats count once."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises ValueError where TensorBoard is not installed, or there is more to read than a run writes."""
+        """Raises ValueError without TensorBoard, or if the files are larger than a run writes."""
         if importlib.util.find_spec("tensorboard") is None:
             raise UserError("expected tensorboard to read the logs of runs, found none: pip install 'leafwise[ntuple]'")
         size = sum(path.stat().st_size for path in folder.glob("events.out.tfevents.*"))
@@ -199,7 +199,7 @@ class Curves:
         self.folder, self._events = folder, EventAccumulator(str(folder), {SCALARS: KEPT, **few})
 
     def read(self) -> dict[str, Curve]:
-        """Returns (step, number) by tag, steps ascending, of what was written up to now; infinity and nan are left out."""
+        """Returns the finite (step, number) pairs written so far by tag, steps ascending."""
         try:
             self._events.Reload()
         except Exception as problem:  # whatever a damaged file makes the parser say

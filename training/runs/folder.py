@@ -1,4 +1,4 @@
-"""A run folder: configuration, best model, trainer state and the one before, TensorBoard events, results.
+"""Run folder: configuration, best model, last two checkpoints, TensorBoard events, results.
 
     config.toml  model.safetensors  state.safetensors  state.previous.safetensors  events.out.tfevents...  results.json  run.lock
 
@@ -35,15 +35,15 @@ from leafwise.training.runs.run_options import NOT_OPTIONS, described, read_opti
 from leafwise.training.types import Json, Tensors
 
 Checkpoint = tuple[Tensors, Json]
-"""What a checkpoint holds: arrays by name, and what JSON can hold."""
+"""Contents of a checkpoint: arrays by name, and metadata for JSON."""
 LAST, BEFORE, NEXT = (f"{name}.safetensors" for name in ("state", "state.previous", ".state.next"))
-"""Files of a run's checkpoints: the last, the one before, the one that is written."""
+"""Files of a run's checkpoints: the last, the previous, and the one being written."""
 
 
 def load_checkpoint(folder: Path) -> Checkpoint | None:
-    """Returns a run's last checkpoint, or with a line on standard error the one before; None if there is neither.
+    """Returns a run's last checkpoint, or the previous one with a warning; None without checkpoints.
 
-    Raises ValueError if there are some, and none can be used.
+    Raises ValueError if no existing checkpoint can be read.
     """
     last, before = folder / LAST, folder / BEFORE
     problem: UserError | None = None
@@ -57,7 +57,7 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
             continue
         if found and file is before:
             said = problem or f"expected a state in {str(last)!r}, found none"
-            print(f"warning: {said}; goes on from the checkpoint before it", file=sys.stderr)
+            print(f"warning: {said}; continues from the previous checkpoint", file=sys.stderr)
             os.replace(before, last)  # else the next state saved would push it out
         if found:
             return found
@@ -67,15 +67,15 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def not_finite(tensors: Tensors) -> str:
-    """Returns the name of a tensor with nan or infinity in it, "" if there is none."""
+    """Returns the name of a tensor that contains nan or infinity, "" if all are finite."""
     floats = {name: tensor for name, tensor in tensors.items() if np.issubdtype(tensor.dtype, np.floating)}
     return next((name for name, tensor in floats.items() if not np.isfinite(tensor).all()), "")
 
 
 def check_form(saved: Checkpoint, own: Checkpoint) -> None:
-    """Raises ValueError unless a state has what a learner's own has at the start, of the same types and sizes.
+    """Raises ValueError unless a state has all entries of a learner's initial state, with the same types and sizes.
 
-    It may have more; an array that is empty at the start may have grown.
+    It may have more entries. An array that is empty at the start may have grown.
     """
     for name, tensor in own[0].items():
         given, free = saved[0].get(name), 1 if tensor.ndim and not len(tensor) else 0
@@ -101,7 +101,7 @@ def _check_entries(saved: Json, own: Json) -> None:
 
 
 def _is_like(given: Any, value: float) -> bool:
-    """Whether a number may stand where a learner has this one at the start: a whole one counts, and a finite one stays finite."""
+    """Whether a saved number fits the learner's initial one: integers stay counts, finite numbers stay finite."""
     if isinstance(given, bool) or not isinstance(given, int | float):
         return False
     if isinstance(value, int):
@@ -110,24 +110,24 @@ def _is_like(given: Any, value: float) -> bool:
 
 
 CHECKPOINT_SHARE = 0.1
-"""Checkpoints may take this share of the time; where they take longer, they come more seldom."""
+"""Maximum share of the time spent on checkpoints; slower checkpoints come less often."""
 
 
 def module_words(game: str, network: str) -> list[str]:
-    """Returns the words of a command line that name the modules of a game and of a network's class, where `--module` did."""
+    """Returns the `--module` options that a command needs for its game and its network's class."""
     own = named_modules().get(network.partition(":")[0])
     return [word for source in dict.fromkeys(filter(None, (source_of(game), own))) for word in ("--module", source)]
 
 
 def training_command(method: str, config: Any) -> str:
-    """Returns the command that repeats a run of a method, whatever the game's recipe says by then."""
+    """Returns the command that repeats a run, independent of later changes of the game's recipe."""
     words = ["leafwise", "train", config.game, "--method", method, "--no-recipe"]
     words += module_words(config.game, getattr(config, "network", ""))
     return command_of(words, config, left_out=("game", *NOT_OPTIONS))
 
 
 def command_of(words: Sequence[str], config: Any, left_out: Sequence[str] = NOT_OPTIONS) -> str:
-    """Returns a command line that begins with these words: the fields of a dataclass that differ from their defaults."""
+    """Returns a command line: `words` and options for the fields of a dataclass that differ from their defaults."""
     words = [*words]
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
@@ -142,7 +142,7 @@ def command_of(words: Sequence[str], config: Any, left_out: Sequence[str] = NOT_
 
 @functools.cache
 def commit() -> str:
-    """Returns the commit of the checkout that runs, or the installed version."""
+    """Returns the commit of the running checkout, or the installed version."""
     here = Path(__file__).resolve().parents[2]
     if (here / ".git").exists():
         answer = subprocess.run(["git", "-C", str(here), "rev-parse", "HEAD"], capture_output=True, text=True)
@@ -152,13 +152,13 @@ def commit() -> str:
 
 
 def origin(source: str) -> Json:
-    """Returns how a model was made that a run starts from, and what that one started from."""
+    """Returns the provenance of the model that a run starts from, including that of its own initial model."""
     metadata = load_tensors(model_path(source))[1]
     return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
 
 
 def need_train_extra(needs: Sequence[str] = ("torch", "tensorboard")) -> None:
-    """Raises ValueError if what training needs beyond playing is not installed; without torch the ntuple extra is enough."""
+    """Raises ValueError if packages for training are not installed; without torch the ntuple extra is enough."""
     missing = [name for name in needs if importlib.util.find_spec(name) is None]
     if missing:
         extra = "train" if "torch" in needs else "ntuple"
@@ -168,7 +168,7 @@ def need_train_extra(needs: Sequence[str] = ("torch", "tensorboard")) -> None:
 
 
 def hardware(threads: int = 1) -> str:
-    """Returns what the threads of a run ran on, in words."""
+    """Returns a description of the hardware of a run."""
     return f"{threads} of {os.cpu_count()} cores, {platform.machine()}, {platform.system()}, Python {platform.python_version()}"
 
 
@@ -176,7 +176,7 @@ class RunFolder:
     """The files of one training run."""
 
     def __init__(self, path: Path, config: Any, *, resume: bool) -> None:
-        """Opens the folder of a new run, or of one to go on with, which may be longer than it was.
+        """Opens the folder of a new run, or of a run to resume, whose length may have grown.
 
         Raises ValueError if a new run would overwrite one, the run to resume is missing, was configured otherwise, or is
         going on in another process.
@@ -196,7 +196,7 @@ class RunFolder:
         self._save_cost = 0.0
 
     def _find(self, resume: bool) -> Path | None:
-        """Returns the file of options of the run to resume, None for a new one; raises ValueError for the other kind."""
+        """Returns the options file of a run to resume, None for a new run; raises ValueError if the folder does not fit."""
         if resume:
             return resumed_file(self.path)
         if config_file(self.path) is not None:
@@ -209,7 +209,7 @@ class RunFolder:
         return None
 
     def _open(self, before: Path | None, config: Any) -> None:
-        """Makes the folder ready for a run with these options."""
+        """Prepares the folder for a run with these options."""
         for left in self.path.glob(".*"):  # half-written, by a process that was killed
             if left.name.lstrip(".").startswith(("config.", "model.", "results.", "state.")):
                 left.unlink(missing_ok=True)
@@ -221,7 +221,7 @@ class RunFolder:
             write_atomically(self.path / CONFIG, to_toml(described(config)).encode())
 
     def _compare(self, file: Path, config: Any) -> None:
-        """Raises ValueError for options other than those in a file, but for a greater length, which it takes note of."""
+        """Raises ValueError for options that differ from the file's; only a larger --total-steps is allowed and noted."""
         kind = type(config)
         defaults = {field.name: field.default for field in dataclasses.fields(config)}
         before = {**defaults, **read_options(file, kind)}  # what is left open is not in the file
@@ -235,12 +235,12 @@ class RunFolder:
                 raise UserError(f"resume: expected {flag} {then} as before, got {now}")
 
     def checkpoint_due(self, seconds: float) -> bool:
-        """Whether `seconds` have passed since the last checkpoint, or ten times what it took."""
+        """Whether `seconds` have passed since the last checkpoint, and at least ten times its duration."""
         wait = max(seconds, self._save_cost / CHECKPOINT_SHARE)
         return time.perf_counter() - self._last_save >= wait
 
     def save(self, tensors: Tensors, metadata: Json) -> None:
-        """Writes a checkpoint; the last one becomes the one before.
+        """Writes a checkpoint; the last one becomes the previous one.
 
         Raises ValueError for a state that is not finite, and OSError where it cannot be written; both leave the files as they are.
         """

@@ -1,4 +1,4 @@
-"""Learners whose best network is known by matches, decided by a sequential test; the replay that they learn from."""
+"""Learners that select the best network by matches with a sequential test; the replay buffer."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from leafwise.training.types import Json, Logged, Tensors, named, prefixed
 
 
 class Replay:
-    """Arrays of the same length by name, in the order of a ring: what is recorded takes the place of the oldest."""
+    """Replay buffer: a ring of named arrays of equal length. New entries replace the oldest."""
 
     def __init__(self, size: int, arrays: Tensors) -> None:
-        """The arrays have room for `size` entries each, [size, ...]."""
+        """Takes arrays with room for `size` entries each, [size, ...]."""
         self.size, self.arrays = size, dict(arrays)
         self.recorded = 0
-        """Entries so far, those that have lost their place too."""
+        """Number of entries recorded so far, including those that were replaced."""
 
     def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
 
     @property
     def filled(self) -> int:
-        """Entries that there are."""
+        """Number of entries in the buffer."""
         return min(self.recorded, self.size)
 
     @property
@@ -63,7 +63,7 @@ class Replay:
         return self.recorded % self.size
 
     def put(self, **found: Array) -> Ints:
-        """Takes entries, an array [n, ...] for each name; returns their places, [n]."""
+        """Records entries, an array [n, ...] for each name; returns their places, [n]."""
         n = len(next(iter(found.values())))
         places: Ints = (self.recorded + np.arange(n)) % self.size
         for name, array in self.arrays.items():
@@ -72,11 +72,11 @@ class Replay:
         return places
 
     def tensors(self) -> Tensors:
-        """Returns what a checkpoint holds, besides `recorded`."""
+        """Returns the arrays for a checkpoint; `recorded` is stored separately."""
         return {name: array[: self.filled] for name, array in self.arrays.items()}
 
     def restore(self, tensors: Tensors, recorded: int) -> None:
-        """Takes the state of a checkpoint after so many entries."""
+        """Restores the entries of a checkpoint, made after `recorded` entries."""
         self.recorded = recorded
         for name, array in self.arrays.items():
             array[: self.filled] = tensors[name]
@@ -84,19 +84,19 @@ class Replay:
 
 SPARSE = "sparse"
 STEP = 10.0
-"""Elo by which networks differ between which the sequential test is to decide."""
+"""Elo difference between the two hypotheses of the sequential test."""
 LOOK = 100
-"""Pairs of games, or games of one player, between two looks at the sequential test."""
+"""Number of pairs of games (single-player: games) between two checks of the sequential test."""
 
 
 def pair_points(results: Floats) -> Floats:
-    """Returns mean points of pairs of games, from 0 to 1 [pairs], for their results from -1 to 1 [pairs, 2]."""
+    """Returns the points of pairs of games, 0 to 1 [pairs], from their results, -1 to 1 [pairs, 2]."""
     points: Floats = (results.mean(axis=1) + 1) / 2
     return points
 
 
 class Gate:
-    """The best network so far, its Elo (the first network has 0), and earlier best ones."""
+    """The best network so far, its Elo (the first network has 0), and the pool of earlier best networks."""
 
     def __init__(
         self,
@@ -114,12 +114,12 @@ class Gate:
         line: Executor[Any, Any] | None = None,
         play: Callable[[Shared[tuple[Learned, Learned]], range], Floats] | None = None,
     ) -> None:
-        """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
+        """Starts with one network; `depth`, `rare`, `nodes` and `candidates` are options of the searches in matches.
 
-        Their games begin with up to `plies` random actions, a share `from_start` of the pairs with none.
-        A single-player game is played in all `variants` (default: the network's), which are logged by their names. `line` works on
-        the games (default: this process). `play` plays the games of two networks from openings at places among the selection seeds
-        (default: those of the searches above, `play_pairs`).
+        Match games start with up to `plies` random actions, a share `from_start` of the pairs without any. Single-player games are
+        played in all `variants` (default: the network's), and logged by their names. `line` is the executor of the games (default:
+        this process). `play` plays the games of two networks from openings at places among the selection seeds (default:
+        `play_pairs` with the searches above).
         """
         self.line: Executor[Any, Any] = Here(call) if line is None else line
         self.game = first.game
@@ -128,19 +128,18 @@ class Gate:
         self.pairs, self.depth, self.nodes = pairs, depth, nodes
         self.variants = variants or {"": self.game}
         self.games, self.allowed = 0, pairs
-        """Games played so far, and most pairs of games of the next match."""
+        """Number of games played so far, and maximum number of pairs of games of the next match."""
         self.score: Json = {}
         self.play = play or partial(
             play_pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
         )
 
     def challenge(self, newest: Learned, number: int) -> tuple[Logged, bool]:
-        """Plays the newest network against the best, which it replaces if the test says that it is better.
+        """Plays the newest network against the best one, and replaces the best if the test finds the newest better.
 
-        In games of chance it replaces the best unless the test says that it is worse: what a network learns between two matches is
-        less there than so many games can tell.
-        Match `number` has openings of its own. How good a new best network is, other games tell, as many as it took to choose it.
-        Returns what is logged, and whether the newest is now the best.
+        In games of chance the newest replaces the best unless the test finds it worse: the progress between two matches is less
+        there than so many games can show. Match `number` has its own openings. The score of a new best network comes from other
+        games, as many as the match had. Returns the logged values, and whether the newest is now the best.
         """
         if self.game.players == 1:
             return self.compare_alone(newest)
@@ -159,7 +158,7 @@ class Gate:
         return {**told, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
     def meet(self, newest: Learned, number: int) -> tuple[bool, Floats]:
-        """Returns whether the newest network replaces the best, and its results, [pairs, 2]."""
+        """Plays a match; returns whether the newest network replaces the best, and its results, [pairs, 2]."""
         first, chance = number * self.pairs, self.game.max_stages > 0
         whole = -(-min(self.pairs, self.allowed) // LOOK) * LOOK
         test = SequentialTest(-STEP, 0.0) if chance else SequentialTest(0.0, STEP)
@@ -181,9 +180,9 @@ class Gate:
             yield results
 
     def compare_alone(self, newest: Learned) -> tuple[Logged, bool]:
-        """Plays games of one player with seeds that are always the same; the best is known by its mean.
+        """Plays single-player games with fixed seeds; the network with the highest mean is the best.
 
-        Of equally good ones it is the newest, which has learned longer.
+        If two are equal, the newer one is the best, since it has trained longer.
         """
         found = {}
         wanted = [(game, self.pairs, self.depth) for game in self.variants.values()]
@@ -208,14 +207,14 @@ class Gate:
         return found | {"eval/score_mean": mean, **logged_bounds(interval)}, better
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds of the networks."""
+        """Returns the networks for a checkpoint: arrays and metadata."""
         tensors = prefixed("best", self.best.tensors)
         for k, network in enumerate(self.pool):
             tensors |= prefixed(f"pool{k}", network.tensors)
         return tensors, {"best_elo": self.best_elo, "score": self.score, "pool": len(self.pool)}
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         self.best_elo, self.score = metadata["best_elo"], metadata["score"]
         self.best = self.best.with_tensors(named(tensors, "best"))
         self.pool = [self.best.with_tensors(named(tensors, f"pool{k}")) for k in range(metadata["pool"])]
@@ -223,29 +222,30 @@ class Gate:
 
 @dataclass(frozen=True)
 class Options(RunOptions):
-    """Options of every method whose best network is known by matches."""
+    """Options of methods that choose the best network by matches."""
 
     sparse_only: ClassVar[tuple[str, ...]] = ("hidden",)
-    """Options that a sparse network alone takes."""
+    """Options that need a sparse network."""
     network: str = SPARSE
-    """sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a
-    class of your own as MODULE:CLASS,width=8, whose file --module names. By --sees it sees planes, onehot, observation or
-    features (default: the first that the game has)."""
+    """Network: sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64,
+    resnet,blocks=2,channels=32,hidden=64, or a class of your own as MODULE:CLASS,width=8 from the file that --module names. The
+    input of a torch module is set by --sees: planes, onehot, observation or features (default: the first that the game has)."""
     device: str = "cpu"
-    """Where a torch module learns and plays: cpu, or cuda, whose tensors may differ from run to run; other processes play on the
-    processor."""
+    """Device on which a torch module learns and plays: cpu or cuda. With cuda the tensors may differ from run to run. Other
+    processes play on the CPU."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 500
-    """Most pairs of games in a match against the best network; games played, in single-player games."""
-    judged: Annotated[int, Range(0, 100000)] = 200
-    """Positions judged by the exact solver, where there is one; 0: none."""
-    judged_plies: tuple[int, int] = (4, 12)
-    """Least and most actions before a judged position."""
-    judged_depth: Annotated[int, Range(0, 6)] = 0
-    """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
+    """Maximum number of pairs of games in a match against the best network; number of games in single-player games."""
+    solver_positions: Annotated[int, Range(0, 100000)] = 200
+    """Number of positions in which the network's play is compared with the exact solver, if the game has one; 0: none."""
+    solver_opening_plies: tuple[int, int] = (4, 12)
+    """Minimum and maximum number of actions before such a position."""
+    solver_opening_depth: Annotated[int, Range(0, 6)] = 0
+    """Search depth of the players who choose these actions. They only look for wins and losses within that depth, and
+    otherwise play at random; 0: random actions."""
 
 
 def need_sparse(config: Any) -> None:
-    """Raises ValueError for options of sparse networks alone that are given beside a torch module."""
+    """Raises ValueError for options that need a sparse network and are given with a torch module."""
     defaults = {field.name: field.default for field in fields(config)}
     for name in config.sparse_only if config.network != SPARSE else ():
         if (given := getattr(config, name)) != defaults[name]:
@@ -255,7 +255,7 @@ def need_sparse(config: Any) -> None:
 
 
 def need_device(config: Any) -> None:
-    """Raises ValueError for a device of a method's options that torch does not have here, or that its network does not use."""
+    """Raises ValueError for a device that torch does not find here, or that the network does not use."""
     import torch
 
     try:
@@ -272,33 +272,35 @@ def need_device(config: Any) -> None:
 
 @dataclass(frozen=True)
 class ActorOptions(Options):
-    """Options of methods whose games may be played by others than the learner."""
+    """Options of methods whose games other processes can play."""
 
-    piece: Positions = 0
-    """What is played as one piece of work, from a seed of its own (0: all games are one stream, played by the learner)."""
+    job_size: Positions = 0
+    """Number of positions (dqn: decisions) that one job plays, from its own random stream. 0: the learner plays all games
+    from one stream."""
     staleness: Annotated[int, Range(0, 100)] = 0
-    """Generations of games that are played ahead, while the learner learns: so far is the network behind that plays them."""
+    """Number of generations of games that are played ahead while the learner trains. The playing network is at most that
+    many generations behind."""
     processes: int = 1
-    """Processes that play; with --piece no game depends on how many."""
+    """Number of processes that play. With --job-size the result does not depend on it."""
     cluster: str = ""
-    """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
-    or HOST:PORT."""
+    """Ray cluster that plays instead: auto (the one this machine belongs to), local (with --processes cores of this
+    machine, 1: all) or HOST:PORT."""
 
 
 @dataclass(frozen=True)
 class IterationOptions(ActorOptions):
-    """Options of methods that play, then learn, again and again."""
+    """Options of methods that alternate between self-play and training."""
 
-    passes: Annotated[float, Range(0.01, 1000)] = 4.0
-    """How often a new position is learned from in its iteration's training, on average over the replay."""
+    epochs: Annotated[float, Range(0.01, 1000)] = 4.0
+    """Training samples drawn from the replay buffer in an iteration, divided by the iteration's number of new positions."""
     learning_rate: Rate = 0.004
-    """Highest learning rate of the first iteration's cycle (Adam)."""
+    """Maximum learning rate of the first iteration's cycle (Adam)."""
     final_learning_rate: Rate = 0.0004
-    """The same for the last iteration; geometric in between."""
+    """Maximum learning rate of the last iteration's cycle. It falls geometrically from the first to the last."""
 
 
 class GatedLearner(Learner):
-    """A run of one method, step by step: it learns, and now and then its newest network challenges the best so far.
+    """A run of one method: it trains step by step, and its newest network sometimes challenges the best one.
 
     A method says how to `advance`, adds what is its own to `state` and `restore`, and calls `begin` when it is ready.
     """
@@ -317,48 +319,50 @@ class GatedLearner(Learner):
         self.owners: dict[int, Any] = {}
 
     def begin(self, **options: Any) -> None:
-        """Starts from the newest network, or where the last checkpoint was; `options` are those of the gate."""
+        """Starts from the newest network or resumes from the last checkpoint; `options` are those of the gate."""
         config = self.config
         self.gate = Gate(self.newest, pairs=config.match_pairs, line=self.line(), **options)
-        self.judged = judge_of(self.game, config.judged, config.judged_plies, config.judged_depth)
+        self.judged = judge_of(
+            self.game, config.solver_positions, config.solver_opening_plies, config.solver_opening_depth
+        )
         if not self.resume():
             self.keep_best()
 
     def work_by(self, first: Any) -> None:
-        """Has pieces of the run's work done where the options say; `first` is warmed up there."""
+        """Creates the executor that the options ask for; `first` is warmed up in its processes."""
         self.executor = executor_for(Calls(first), self.config.processes, self.config.cluster)
 
     def behind(self, generation: Generation) -> Logged:
-        """Returns what is logged of games that were played as pieces of work."""
+        """Returns the logged values of games that were played as jobs."""
         staleness = generation.number - generation.learned
         return {"rollout/staleness": staleness, "rollout/repeated": self.executor.repeated}
 
     def line(self) -> Executor[Call, Any]:
-        """Returns what takes pieces of work, for one of those who have some; only what they share must know whose they are."""
+        """Returns an executor for one of several users of the run's executor."""
         return Here(call) if isinstance(self.executor, Here) else Line(self.executor, self.owners)
 
     def close(self) -> None:
-        """Ends the processes that work for the run."""
+        """Ends the run's worker processes."""
         self.executor.shutdown()
 
     @abstractmethod
     def advance(self) -> tuple[Logged, int | None]:
-        """Learns for a while, up to a new `newest` if a match is due; returns what is logged, and the match's number or None."""
+        """Trains for one step, and updates `newest` if a match is due; returns logged values, and the match's number or None."""
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds of the networks that play matches, and of every run."""
+        """Returns the state for a checkpoint: that of every run and that of the gate."""
         tensors, told = super().state()
         networks, gate = self.gate.state()
         return tensors | networks, told | {"gate": gate}
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.gate.restore(tensors, metadata["gate"])
         self.score = self.gate.score
 
     def step(self) -> Logged:
-        """Learns for a while and, where it is time, asks whether the newest network is the best; returns what is logged."""
+        """Trains for one step and plays a match if it is due; returns the logged values."""
         start = time.process_time()
         logged, number = self.advance()
         if number is not None:
@@ -375,11 +379,11 @@ class GatedLearner(Learner):
         return logged
 
     def leaf(self) -> Evaluator:
-        """Returns the newest network's leaf."""
+        """Returns the newest network as a leaf."""
         return self.newest.evaluator("newest")
 
     def also_logged(self) -> Logged:
-        """Returns what else is logged of the newest network when a match is over, outside the run's time."""
+        """Returns further logged values after a match, whose time does not count as the run's."""
         return {}
 
     def keep_best(self) -> None:
@@ -388,31 +392,31 @@ class GatedLearner(Learner):
         save_network(self.folder.model, self.gate.best, self.description())
 
     def results(self) -> Json:
-        """Returns what results.json says."""
+        """Returns the contents of results.json."""
         return super().results() | ({"elo": self.gate.best_elo} if self.game.players == 2 else {})
 
 
 class IterationLearner(GatedLearner):
-    """A run in iterations: games into the replay, then one cycle of the learning rate."""
+    """A run in iterations: games into the replay buffer, then one cycle of the learning rate."""
 
     done = 0
     replay: Replay
     module: Any
-    """The newest network as torch learns it."""
+    """The newest network as a torch module."""
     generations: Generations
 
     @property
     def by_pieces(self) -> bool:
-        """Whether games are pieces of work."""
-        return bool(self.config.piece)
+        """Whether games are played as jobs."""
+        return bool(self.config.job_size)
 
     @property
     def to_learn(self) -> int:
-        """Positions that are new in an iteration."""
+        """Number of new positions in an iteration."""
         return int(self.config.positions)
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.done = metadata["done"]
         self.replay.restore(tensors, metadata["recorded"])
@@ -422,7 +426,7 @@ class IterationLearner(GatedLearner):
             self.generations.restore(tensors, metadata["ahead"], self.newest)
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors()
         told: Json = {"recorded": self.replay.recorded, "done": self.done}
         if self.by_pieces:
@@ -433,18 +437,18 @@ class IterationLearner(GatedLearner):
 
     @abstractmethod
     def play(self) -> Logged:
-        """Takes the games of an iteration into the replay; returns what is logged."""
+        """Plays the games of an iteration into the replay buffer; returns the logged values."""
 
     @abstractmethod
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
-        """Returns what draws a batch from the replay, and the loss of one, as `fit` takes them."""
+        """Returns a function that samples a batch from the replay buffer, and its loss, as `fit` takes them."""
 
     def learn(self) -> Logged:
-        """Learns from the replay for one cycle of the learning rate; returns what is logged."""
+        """Trains on the replay buffer for one cycle of the learning rate; returns the logged values."""
         from leafwise.training.networks import fit, seeded
 
         config, rate = self.config, self.rate()
-        steps = max(1, int(config.passes * self.to_learn / config.batch_size))
+        steps = max(1, int(config.epochs * self.to_learn / config.batch_size))
         sample, loss_by = self.lesson(np.random.default_rng((config.seed, self.done)))
         self.module.train()
         with seeded(config.seed, self.done):
@@ -454,12 +458,12 @@ class IterationLearner(GatedLearner):
         return {"train/loss": loss, "train/learning_rate": rate}
 
     def rate(self) -> float:
-        """Returns the highest learning rate of this iteration."""
+        """Returns the maximum learning rate of this iteration."""
         first, last = self.config.learning_rate, self.config.final_learning_rate
         return float(first * (last / first) ** (self.done / max(self.config.total_steps - 1, 1)))
 
     def advance(self) -> tuple[Logged, int | None]:
-        """Plays and learns: one iteration, and says whether a match is due."""
+        """Plays and trains for one iteration; returns the logged values, and the match's number or None."""
         logged = self.play()
         if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):
             logged |= self.learn()

@@ -1,8 +1,8 @@
-"""What the learners have in common: the variant they play, the main loop, TensorBoard's events, a progress bar, checkpoints.
+"""Shared parts of all learners: variant, main loop, TensorBoard events, progress bar, checkpoints.
 
-The writers of torch and TensorBoard write in a thread of their own, which dies with a traceback where the disk is full, and what
-follows is lost. `Events` writes at once, and whoever logs hears of it. Percentage and time left of the bar stay whole, however
-narrow the terminal.
+The writers of torch and TensorBoard write in a background thread, which dies with a traceback on a full disk, and later events
+are lost. `Events` writes in the calling thread and raises the error there. The progress bar always shows percentage and time left
+in full, also on a narrow terminal.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ VERSION = "brain.Event:2"
 
 
 class Events:
-    """A file of events in a run folder."""
+    """Writes TensorBoard events to a file in a run folder."""
 
     def __init__(self, folder: Path, first_step: int | None = None) -> None:
-        """Begins a file; a run that goes on says its first step, from which on what earlier files say does not count."""
+        """Creates a file. With `first_step` (a resumed run) earlier files count only up to that step."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
         from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         self._event, self._metadata = Event, SummaryMetadata
         self._told: set[str] = set()
-        """Tags whose descriptions are written."""
+        """Tags whose descriptions are already in the file."""
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{time.time_ns()}"
         self.path = folder / name
         self._file = open(self.path, "xb")  # noqa: SIM115
@@ -88,7 +88,7 @@ class Events:
         self._log(0, tag=f"{tag}/text_summary", metadata=plugin, tensor=words)
 
     def add_options(self, options: Json) -> None:
-        """Logs hyper-parameters, as text and for the tab HPARAMS, beside the run's figures."""
+        """Logs hyper-parameters as text, and for TensorBoard's tab HPARAMS."""
         from tensorboard.plugins.hparams import metadata
         from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionStartInfo
 
@@ -122,14 +122,14 @@ class Events:
         self._add(step=step, summary={"value": [value]})
 
     def flush(self) -> None:
-        """Writes what was logged to the disk; raises OSError where it is full."""
+        """Flushes the file; raises OSError on a full disk."""
         try:
             self._file.flush()
         except OSError as problem:
             raise self._named(problem) from None
 
     def close(self) -> None:
-        """Ends the file; what can no longer be written was told by `flush`."""
+        """Closes the file; errors of writing are raised by `flush`."""
         with contextlib.suppress(OSError):
             self._file.close()
 
@@ -146,11 +146,11 @@ class Events:
 BAR = 20
 """Width of the bar."""
 PACE_SECONDS = 20.0
-"""How long a run is watched, after its first step, before it is told how long it will take, if no evaluation ends sooner."""
+"""Seconds after the first step until the duration of a run is estimated, if no evaluation ends sooner."""
 
 
 class Shortened(TextColumn):
-    """A text of the task that gives way where the line is too long."""
+    """A text of the task that is cut if the line is too long."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, markup=False, table_column=Column(overflow="ellipsis"))
@@ -163,10 +163,10 @@ class Shortened(TextColumn):
 
 
 def run_progress(console: Console | None = None, *, transient: bool = False) -> Progress:
-    """Returns the bar of a task: what it is, percentage, time left, and what its field `told` says.
+    """Returns the progress bar of a task: description, percentage, time left, and its field `told`.
 
-    In a notebook it is shown if ipywidgets is installed; without it rich would write a warning at every change instead. A file
-    shows none.
+    A notebook shows it if ipywidgets is installed; without it rich would print a warning at every change. Output to a file has no
+    bar.
     """
     console = console or get_console()
     hidden = find_spec("ipywidgets") is None if console.is_jupyter else not console.is_terminal
@@ -178,9 +178,9 @@ def run_progress(console: Console | None = None, *, transient: bool = False) -> 
 
 
 def find_variant(name: str, variant: str) -> Game:
-    """Returns a game in the variant written as `board=7x6,k=4`, opening no file.
+    """Returns a game in a variant written as `board=7x6,k=4`, without opening files.
 
-    Raises ValueError for what there is not, and for a game in which nobody ever decides.
+    Raises ValueError for unknown games and options, and for a game without decisions.
     """
     from leafwise.envs.core.gym.stepper import first_decision
 
@@ -191,44 +191,44 @@ def find_variant(name: str, variant: str) -> Game:
 
 
 def exploration_at(config: Any, done: int) -> float:
-    """Returns the share of random actions when so many steps are done: linear, up to `exploration_fraction` of the run."""
+    """Returns the share of random actions after `done` steps, linear over `exploration_fraction` of the run."""
     fallen = min(1.0, done / config.total_steps / max(config.exploration_fraction, 1e-9))
     return float(config.exploration + (config.final_exploration - config.exploration) * fallen)
 
 
 class Learner(ABC):
-    """A run that goes on step by step."""
+    """A training run that is executed step by step."""
 
     method: str
-    """Its name, as `leafwise train GAME --method` takes it."""
+    """Name of the method for `leafwise train GAME --method`."""
     unit: str
-    """What steps count."""
+    """Unit of steps."""
     needs: tuple[str, ...] = ("torch", "tensorboard")
-    """Packages of the train extra that it imports."""
+    """Packages of the train extra that the method imports."""
     config: Any
     game: Game
     folder: RunFolder
     seconds = 0.0
-    """Processor time spent."""
+    """Processor time so far, in seconds."""
     score: Json
-    """How good the kept network is, and by what games."""
+    """Score of the kept network, and the games behind it."""
     start: Mapping[str, Any] = MappingProxyType({})
-    """How the model was made that the run started from."""
+    """Provenance of the initial model."""
     report: Callable[[], None] = staticmethod(lambda: None)
-    """Shows how far the run is; a step that lasts long calls it now and then."""
+    """Updates the progress bar; long steps call it from time to time."""
     breaks_whole = False
-    """Whether a step looks itself whether Ctrl-C was pressed (`leafwise.envs.core.interrupts.check`), where a checkpoint may be
-    made; any other is taken back."""
+    """Whether a step itself checks for Ctrl-C (`leafwise.envs.core.interrupts.check`) at points where a checkpoint is possible;
+    other steps are undone."""
 
     def __init__(self, config: Any) -> None:
-        """Raises ValueError without what it needs, for an option out of range, and for a variant that there is not."""
+        """Raises ValueError for missing packages, an option out of range, or an unknown variant."""
         need_train_extra(self.needs)
         check_fields(config, shown=flag_of)
         self.config = config
         self.game = find_variant(config.game, config.variant)
 
     def open_folder(self) -> None:
-        """Makes or finds the run folder, the one named or runs/GAME-METHOD-SEED; raises ValueError if it holds another run."""
+        """Opens the run folder (default: runs/GAME-METHOD-SEED); raises ValueError if it holds another run."""
         config = self.config
         variant = "".join(f"-{word.replace('=', '')}" for word in config.variant.split(",") if word)
         path = Path(config.run or f"runs/{config.game}{variant}-{self.method}-{config.seed}")
@@ -237,34 +237,34 @@ class Learner(ABC):
     @property
     @abstractmethod
     def done(self) -> int:
-        """Steps taken, in `unit`."""
+        """Number of steps done, in `unit`."""
 
     @property
     def goal(self) -> int:
-        """Steps in all."""
+        """Number of steps of the run."""
         return int(self.config.total_steps)
 
     def is_due(self, number: int, every: int) -> bool:
-        """Whether piece `number` of the run ends with an evaluation: the first, for an early score, every few, the last."""
+        """Whether part `number` of the run ends with an evaluation: the first, every `every`th, and the last."""
         return number == 1 or number % every == 0 or self.done >= self.goal
 
     def leaf(self) -> Evaluator | None:
-        """Returns what is learned by now as a leaf, whose values of a position are pictured; None: no picture."""
+        """Returns the current network as a leaf, for a picture of its values; None: no picture."""
         return None
 
     @abstractmethod
     def step(self) -> Json:
-        """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3].
+        """Trains for one step; returns the logged values by tag: numbers, and pictures as uint8 [height, width, 3].
 
-        Raises KeyboardInterrupt where Ctrl-C broke it off.
+        Raises KeyboardInterrupt if Ctrl-C interrupted it.
         """
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds; a method adds its own."""
+        """Returns the state for a checkpoint; a method adds its own."""
         return {}, {"method": self.method, "seconds": self.seconds}
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint; a method takes its own besides."""
+        """Restores the state of a checkpoint; a method restores its own in addition."""
         self.seconds = metadata["seconds"]
 
     def save(self) -> None:
@@ -272,7 +272,7 @@ class Learner(ABC):
         self.folder.save(*self.state())
 
     def step_or_save(self, stop: Deferred) -> Json:
-        """Makes a step; where Ctrl-C breaks it off, what was done before is saved and KeyboardInterrupt raised."""
+        """Runs a step. After Ctrl-C it saves the state before the step and raises KeyboardInterrupt."""
         if self.breaks_whole:
             try:
                 return self.step()
@@ -289,9 +289,9 @@ class Learner(ABC):
             raise
 
     def resume(self) -> bool:
-        """Goes on where the run's last checkpoint was, if it is to and there is one; returns whether.
+        """Resumes from the run's last checkpoint if the options ask for it and there is one; returns whether it did.
 
-        Raises ValueError in one line for a checkpoint of something else.
+        Raises ValueError in one line for a checkpoint that does not fit.
         """
         saved = load_checkpoint(self.folder.path) if self.config.resume else None
         if saved is None:
@@ -305,10 +305,10 @@ class Learner(ABC):
         return True
 
     def close(self) -> None:  # noqa: B027
-        """Lets go of what works for the run elsewhere."""
+        """Releases the run's workers."""
 
     def description(self) -> Json:
-        """Returns what the model file says of how it was made."""
+        """Returns the provenance for the model file."""
         told = {
             "steps": self.done,
             "seconds": round(self.seconds, 1),
@@ -317,7 +317,7 @@ class Learner(ABC):
         return {**told, "commit": commit(), "score": self.score, "start": dict(self.start)}
 
     def results(self) -> Json:
-        """Returns what results.json says of a run that is over."""
+        """Returns the contents of results.json for a finished run."""
         return {**self.description(), "hardware": hardware()}
 
 
@@ -326,7 +326,7 @@ def run_learner(learner: Learner) -> Path:
     config, folder = learner.config, learner.folder
     if folder.shorter is not None:
         spans = f"from {folder.shorter:,} to {learner.goal:,} {learner.unit}"
-        print(f"the run is lengthened {spans}; what falls over a run now falls to the new end")
+        print(f"the run is extended {spans}; learning rates and other schedules now end there")
     try:
         events = Events(folder.path, learner.done + 1 if config.resume else None)
         events.add_options(asdict(config))
@@ -335,7 +335,7 @@ def run_learner(learner: Learner) -> Path:
         finally:
             events.close()
         if done < learner.goal:
-            print(f"stopped after {done:,} {learner.unit}; go on with --run {folder.path} --resume")
+            print(f"stopped after {done:,} {learner.unit}; continue with --run {folder.path} --resume")
         else:
             folder.save_results(learner.results())
     finally:
@@ -345,19 +345,19 @@ def run_learner(learner: Learner) -> Path:
 
 
 class Pace:
-    """Tells, once, how long a run takes here: as its second evaluation ends, or `PACE_SECONDS` after its first step, in which code
-    was compiled."""
+    """Estimates the duration of a run once: after its second evaluation, or `PACE_SECONDS` after its first step, which compiles
+    code."""
 
     def __init__(self, learner: Learner) -> None:
         self.learner, self.started = learner, time.monotonic()
         self.first: tuple[float, int] | None = None
-        """When the first step was over, and the steps that were done then."""
+        """Time at the end of the first step, and the number of steps done then."""
         self.is_told = False
 
     def lines(self, evaluated: bool | None) -> list[str]:
-        """Returns the line with which a run's output begins, if it can be told now and was not.
+        """Returns the first line of a run's output, once the duration can be estimated.
 
-        `evaluated` says whether the step that is over ended with an evaluation; None: a step is under way.
+        `evaluated`: whether the finished step ended with an evaluation; None: a step is in progress.
         """
         learner, now = self.learner, time.monotonic()
         first = self.first
@@ -368,20 +368,20 @@ class Pace:
         self.is_told = True
         rest = (learner.goal - learner.done) * (now - first[0]) / (learner.done - first[1])
         name, steps = learner.game.name.capitalize(), f"{learner.goal:,} {learner.unit}"
-        return [f"learns {name} by {learner.method}: {steps}, {about(now - self.started + rest)} on this machine"]
+        return [f"training {name} with {learner.method}: {steps}, {about(now - self.started + rest)} on this machine"]
 
 
 def about(seconds: float) -> str:
-    """Returns a time as people say it: `about 5 minutes`."""
+    """Returns a rounded duration in words: `about 5 minutes`."""
     if seconds < 90:
         return f"about {max(10, round(seconds, -1)):.0f} seconds"
     return f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.1f} hours"
 
 
 def train_to_the_end(learner: Learner, events: Events) -> int:
-    """Trains, logs, shows how far it is and saves now and then, until the run is over or a stop is asked for.
+    """Trains, logs, shows progress and saves checkpoints until the run is finished or stopped.
 
-    Returns the steps that are done, and saved.
+    Returns the number of steps that are done and saved.
     """
     with Deferred() as stop, silent_keys(), run_progress() as progress:
         name = f"{learner.method} {learner.config.game}"

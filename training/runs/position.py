@@ -1,4 +1,4 @@
-"""A picture of one position with what the network says of every action there, from which people see how it changes as it learns."""
+"""Draws a position with the network's value of every action, so that its progress is visible in TensorBoard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_DECISIONS, MOST_NODES, MOST_ACTIONS = 400, 1000, 12
 
 
 def middle_of(game: Game) -> State:
-    """Returns the position half way through a random game, the same one each time."""
+    """Returns a fixed position half way through a random game."""
     stream, rng = new_stream(SELECTION_SEED), np.random.default_rng(SELECTION_SEED)
     state = game.new(seed=SELECTION_SEED)
     met: list[State] = []
@@ -30,9 +30,9 @@ def middle_of(game: Game) -> State:
 
 
 def picture(state: State, leaf: Evaluator) -> Bytes:
-    """Returns a drawing over the actions' values one decision deep, best first, uint8 [height, width, 3].
+    """Returns a picture of the position above the actions' values at depth 1, best first, uint8 [height, width, 3].
 
-    A game that draws nothing has its text there.
+    A game without a picture shows its text.
     """
     values = Search(state.game, leaf, depth=1, nodes=MOST_NODES)(state).action_values
     best = sorted(values.items(), key=lambda item: -item[1])

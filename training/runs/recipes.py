@@ -1,7 +1,7 @@
-"""What a game's room says of learning it, in its `recipes.toml`: options that were seen to work, and methods of its own.
+"""Training recipes of a game, from its `recipes.toml`: proven options, and methods of its own.
 
     method = "ship-values"         # the method unless another is named
-    easier = "start_life=31"       # what makes a variant that is asked for an easier one, for `easy`
+    easier = "start_life=31"       # options that make a variant easier, for `easy_variants`
     [modules]                      # methods of the game's own, and its `publish`: modules like training/dqn/dqn.py
     ship-values = "leafwise.training.starship.ship_values"
     [selfplay]                     # options of a method, by their names in a run's config.toml
@@ -37,42 +37,42 @@ if TYPE_CHECKING:
 
 
 class Method(NamedTuple):
-    """A way to learn, in a module with `Config`, its options, and `train`, whose docstring begins with a line on it."""
+    """A training method: a module with `Config` (its options) and `train`; its docstring's first line describes it."""
 
     name: str
     module: str
     fits: Callable[[Game], bool]
-    """Whether it learns a game."""
+    """Whether the method can train on a game."""
 
     @property
     def code(self) -> Any:
-        """Its module, imported."""
+        """The imported module."""
         with loading():
             return importlib.import_module(self.module)
 
     @property
     def options(self) -> type:
-        """The class of its options."""
+        """The class of the method's options."""
         return self.code.Config
 
     @property
     def line(self) -> str:
-        """What it is, in a line."""
+        """One line about the method."""
         return (self.code.__doc__ or "").partition("\n")[0]
 
 
 def has_cells(game: Game) -> bool:
-    """Whether n-tuples of cells can be looked up."""
+    """Whether the game has cells for n-tuples."""
     return "ntuple" in game.features
 
 
 def has_outcomes(game: Game) -> bool:
-    """Whether a game is for two, or won or lost: then a value is a chance, or a mean of outcomes."""
+    """Whether values are mean outcomes or win probabilities: two-player games, and games that are won or lost."""
     return game.players == 2 or game.return_range == (0.0, 1.0)
 
 
 BY_SELFPLAY = (("value-td", "value_td"), ("selfplay", "selfplay"))
-"""Learn all games; where there is a score, others are the ones to begin with."""
+"""Methods for all games; in games with a score other methods are the default."""
 METHODS = (
     Method("ntuple-td", "leafwise.training.ntuple_td.ntuple_td", has_cells),
     *(Method(name, f"leafwise.training.selfplay.{code}", has_outcomes) for name, code in BY_SELFPLAY),
@@ -82,21 +82,23 @@ METHODS = (
     Method("ntuple-q", "leafwise.training.ntuple_td.ntuple_q", has_cells),
     *(Method(name, f"leafwise.training.selfplay.{code}", lambda game: True) for name, code in BY_SELFPLAY),
 )
-"""Methods for all games; the first that fits a game is the one to begin with, where its recipe names no other."""
+"""Methods for all games. The first that fits a game is its default, unless its recipe names another."""
 RENAMED = {"td": ("ntuple-td", "value-td"), "values": ("ship-values",)}
-"""Names that methods had, and what they are now: the first that fits the game."""
+"""Former names of methods, and their present names: the first that fits the game."""
 PUBLISH = "publish"
+OF_SEVERAL_VARIANTS = ("variants", "easy_variants", "extra_variants", "variant_shares")
+"""Options of a recipe that a command with --variant does not take."""
 
 
 def recipes(name: str) -> Json:
-    """Returns what the room of a game says; {} where it says nothing."""
+    """Returns the recipes of a game; {} if it has none."""
     room = find_game(name).room
     file = room / "recipes.toml" if room.is_dir() else room.with_suffix(".toml")
     return read_table(file) if file.exists() else {}
 
 
 def methods(name: str) -> dict[str, Method]:
-    """Returns the methods that fit a game, its own among them, the one to begin with first."""
+    """Returns the methods that fit a game, including its own; the default is the first."""
     game, said = find_game(name), recipes(name)
     found = {method.name: method for method in METHODS if method.fits(game)}
     for own, module in said.get("modules", {}).items():
@@ -107,9 +109,9 @@ def methods(name: str) -> dict[str, Method]:
 
 
 def method_of(name: str, method: str = "") -> Method:
-    """Returns a method of a game, without a name the one to begin with.
+    """Returns a method of a game by its name, or the default method.
 
-    Raises ValueError for one that there is not, that does not fit the game, or that has another name now.
+    Raises ValueError for a method that does not exist, does not fit the game, or has a new name.
     """
     found = methods(name)
     if not method:
@@ -124,22 +126,23 @@ def method_of(name: str, method: str = "") -> Method:
 
 
 def recipe(name: str, method: str, variant: str | None) -> Json:
-    """Returns the options that a game's recipe has for a method, in the variant asked for (None: in none, or in all)."""
+    """Returns the options of a game's recipe for a method, in a variant (None: no variant was given)."""
     said = recipes(name)
     own = said.get(method, {})
     found = {option: value for option, value in {**said.get(own.get("as"), {}), **own}.items() if option != "as"}
-    if variant is not None and "mix" in found:  # learned alone, and easier games are those of this variant
+    if variant is not None and {"variants", "extra_variants"} & found.keys():
+        # This variant is learned alone, and the easier games are easier games of it
         easier = said.get("easier", "")
-        found = {option: value for option, value in found.items() if option not in ("mix", "shares", "easy")}
+        found = {option: value for option, value in found.items() if option not in OF_SEVERAL_VARIANTS}
         if easier and easier.partition("=")[0] not in variant:
-            found["easy"] = [f"{variant},{easier}"]
+            found["easy_variants"] = [f"{variant},{easier}"]
     return found
 
 
 def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
-    """Returns a command line with the options that a game's recipe adds: those that were not given.
+    """Returns a command line with the options of the game's recipe that it does not give.
 
-    Raises ValueError for a recipe that names what runs code.
+    Raises ValueError for a recipe with players or leaves that run code.
     """
     added = list(words)
     given, network = {word.partition("=")[0] for word in added}, take_option(added, "--network")[0]
@@ -158,10 +161,10 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
 def missing(
     name: str, method: str, variant: str | None, given: Set[str], network: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Yields the options that a game's recipe adds to those given, which are told as flags; to a torch module as `network` none of
-    sparse networks.
+    """Yields the options of a game's recipe that are not among the flags `given`; with a torch module as `network` without those
+    of sparse networks.
 
-    Raises ValueError for a recipe that names what runs code.
+    Raises ValueError for a recipe with players or leaves that run code.
     """
     left_out: tuple[str, ...] = ()
     if network not in (None, "sparse"):
@@ -174,9 +177,9 @@ def missing(
 
 
 def train(name: str, method: str, options: Json) -> Path:
-    """Trains a model, with what the game's recipe adds to these options, and returns its run folder.
+    """Trains a model with these options and those of the game's recipe; returns the run folder.
 
-    Raises ValueError for a method or an option that does not exist.
+    Raises ValueError for an unknown method or option.
     """
     found = method_of(name, method)
     types, chosen = get_type_hints(found.options), dict(options)

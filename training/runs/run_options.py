@@ -1,4 +1,4 @@
-"""A learner's options, on the command line and in files."""
+"""Options of training runs, on the command line and in files."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from leafwise.training.types import Json
 
 NOT_OPTIONS = ("run", "resume", "processes", "cluster")
-"""What says where a run is, and where it is worked on, not what it does."""
+"""Options that say where a run is stored and computed; they do not change its result."""
 
 TotalSteps = Annotated[int, Range(1, 1e13)]
 Every = Annotated[int, Range(1, 1e9)]
-"""Steps from one event of a kind to the next."""
+"""Number of steps between two events."""
 Count = Annotated[int, Range(1, 1e6)]
 BufferSize = Annotated[int, Range(100, 1e8)]
 Positions = Annotated[int, Range(0, 1e8)]
 Limit = Annotated[int, Range(0, 1e9)]
-"""Most of something, of which 0 stands for no limit, or for none."""
+"""A maximum; 0 means no limit, or none."""
 Plies = Annotated[int, Range(0, 200)]
 Depth = Annotated[int, Range(1, 8)]
 Rate = Annotated[float, Range(1e-9, 1)]
@@ -52,23 +52,23 @@ class RunOptions:
 
     most_used: ClassVar[tuple[str, ...]] = ("total_steps", "run", "seed")
     empty_means: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """What options that are left empty stand for, as runs of older versions wrote it."""
+    """Meaning of options that are left empty, as older runs wrote it."""
     game: Annotated[str, tyro.conf.Suppress]
-    """Game to learn; the command has it as its first word."""
+    """Game to learn; the first word of the command."""
     variant: str = ""
-    """Options of the game, like board=7x6,k=4."""
+    """Options of the game, for example board=7x6,k=4."""
     run: str = ""
     """Run folder (default: runs/GAME-METHOD-SEED)."""
     seed: Annotated[int, Range(0, SELECTION_SEED - 1)] = 1
     """Key of the run's random streams, below 900,000."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 30.0
-    """Seconds between two checkpoints, at least."""
+    """Minimum time between two checkpoints, in seconds."""
     resume: bool = False
-    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
+    """Continue the run in the folder with its options. A larger --total-steps extends it."""
 
 
 def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]:
-    """Returns the value of an option, None where it is not given, and the command line without it.
+    """Removes an option from a command line; returns its value (None if it is not given) and the other words.
 
     Raises ValueError for an option without a value.
     """
@@ -83,7 +83,7 @@ def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]
 
 
 def variant_options(game: Game, variant: str) -> Json:
-    """Returns the options written as `board=7x6,k=4`; raises ValueError for what the game does not have."""
+    """Parses the options of a variant such as `board=7x6,k=4`; raises ValueError for options the game does not have."""
     texts: dict[str, str] = {}
     for word in filter(None, re.split(r",(?=\w+=|$)", variant)):  # other commas are part of a value
         option, equals, text = word.partition("=")
@@ -95,9 +95,9 @@ def variant_options(game: Game, variant: str) -> Json:
 
 
 def variant_with_files_read(game: Game, variant: str) -> str:
-    """Returns a command line's `--variant`, whose options may name files, as a run keeps it: by what the files say.
+    """Returns a `--variant` with the contents of the files that its options name, so that a run does not depend on them.
 
-    Raises ValueError for what the game does not have, and for files that cannot be read.
+    Raises ValueError for options the game does not have and for files that cannot be read.
     """
     given = variant_options(game, variant)
     found = with_files_read(game.name, game.options, given)
@@ -107,23 +107,23 @@ def variant_with_files_read(game: Game, variant: str) -> str:
 
 
 def option_text(value: Any) -> str:
-    """Returns the value of a game's option as it is written on a command line."""
+    """Returns the value of a game's option as text for a command line."""
     return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
 
 
 def described(config: Any) -> Json:
-    """Returns what a file says of options: lists for tuples, nothing of what is left open (None)."""
+    """Returns the options as a file has them: lists for tuples, without options that are None."""
     kept = {name: value for name, value in dataclasses.asdict(config).items() if name not in NOT_OPTIONS}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in kept.items() if v is not None}
 
 
 def to_toml(options: Json) -> str:
-    """Returns flat options, as `described` returns them, as TOML."""
+    """Returns the options of `described` as TOML."""
     return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items())
 
 
 def read_options(path: Path, config_class: type) -> Json:
-    """Returns the options in a file; raises ValueError that names the file if it does not fit."""
+    """Reads the options in a file; raises ValueError with the file's name for unknown options and wrong values."""
     types, found = get_type_hints(config_class), {}
     for name, value in read_table(path).items():
         if name not in types or name in NOT_OPTIONS:
@@ -137,9 +137,9 @@ def read_options(path: Path, config_class: type) -> Json:
 
 
 def file_of(words: Sequence[str]) -> Path | None:
-    """Returns the file that a command line takes options from: that of `--config`, or with `--resume` of the run's folder.
+    """Returns the options file of a command line: that of `--config`, or with `--resume` that of the run's folder.
 
-    Raises ValueError where there is no run to resume.
+    Raises ValueError without a run to resume.
     """
     given, folder = (take_option(words, flag)[0] for flag in ("--config", "--run"))
     if given is not None:
@@ -148,7 +148,7 @@ def file_of(words: Sequence[str]) -> Path | None:
 
 
 def code_in(value: Any, game: str) -> list[str]:
-    """Returns an option's words if it names a player or leaf that runs code (`leafwise.models.players.runs_code`), else none."""
+    """Returns an option's words if it names a player or leaf that runs code (`leafwise.models.players.runs_code`), else []."""
     from leafwise.models.players import runs_code
 
     words = [word for word in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(word, str)]
@@ -156,9 +156,9 @@ def code_in(value: Any, game: str) -> list[str]:
 
 
 def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
-    """Raises ValueError for an option that names what runs code and is from a file, which may be anybody's.
+    """Raises ValueError for an option from a file that runs code, because the file may be anybody's.
 
-    `words` is the command line, whose options are the user's own.
+    Options on the command line `words` are the user's own.
     """
     given = {word.partition("=")[0].replace("_", "-") for word in words}
     for name, value in described(config).items():
@@ -172,10 +172,10 @@ def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
 def parse_options(
     config_class: type, words: Sequence[str], prog: str, more_help: Sequence[str] = ()
 ) -> tuple[Any, Path | None]:
-    """Returns a method's options, and the file that some are from; `more_help` stands below those that its help lists.
+    """Parses a method's options; returns them and the options file, if any. `more_help` is added below the option list.
 
-    What the command line gives wins over the file. Raises ValueError for a file that does not fit, or that names what runs code,
-    and ends as `parse` does for wrong words.
+    The command line takes precedence over the file. Raises ValueError for a file with unknown options, wrong values or options that
+    run code; wrong words end the program as in `parse`.
     """
     path, words = file_of(words), take_option(words, "--config")[1]
     kept = read_options(path, config_class) if path is not None else {}
@@ -190,7 +190,9 @@ def parse_options(
     if variant is not None:
         words = [*words, "--variant", variant_with_files_read(find_game(game), variant) if game in games() else variant]
     about = str(sys.modules[config_class.__module__].__doc__).partition("\n")[0]
-    text = f"{about}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
+    text = (
+        f"{about}\n\n--config FILE reads options from a file like a run's {CONFIG}; the command line takes precedence."
+    )
     config = parse(config_class, words, prog, text, config_class(**{**kept, "game": game}), more_help)
     if path is not None:
         refuse_code(config, path, words)

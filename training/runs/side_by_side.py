@@ -1,4 +1,4 @@
-"""Several runs that differ in their seed alone, side by side: in processes, or on a cluster that shares their folder."""
+"""Trains several runs that differ only in their seeds, in processes or on a cluster that shares their folder."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from leafwise.training.types import Json
 
 LOG, RESULTS = "train.log", "results.json"
-"""What a run prints; what it came to, once it is over."""
+"""File of a run's output, and file of its results."""
 
 
 def train_one(module: str, config: Any) -> str:
-    """Trains one run by the `train` of a module, what it prints in a file of its folder; returns what it failed by, "" for nothing.
+    """Trains one run with the `train` of a module and writes its output to a file; returns an error message or "".
 
     Raises KeyboardInterrupt for a run that was stopped.
     """
@@ -39,7 +39,7 @@ def train_one(module: str, config: Any) -> str:
 
 
 def train_side_by_side(module: str, configs: Sequence[Any], processes: int, cluster: str) -> Iterator[Path]:
-    """Trains runs, and yields the folder of each that is over. Where one fails the others go on, then ValueError is raised."""
+    """Trains runs and yields each finished folder. After a failure the others continue, then it raises ValueError."""
     failed = []
     with executor_for(partial(train_one, module), processes, cluster, len(configs)) as executor:
         for k, problem in executor.stream(enumerate(configs)):
@@ -52,6 +52,6 @@ def train_side_by_side(module: str, configs: Sequence[Any], processes: int, clus
 
 
 def results_of(folder: Path) -> Json:
-    """Returns what a run came to."""
+    """Returns the results of a finished run."""
     found: Json = json.loads(read_text(folder / RESULTS))
     return found

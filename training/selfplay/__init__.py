@@ -1,1 +1,1 @@
-"""Values of searches, learned from a network's own games: the method is `selfplay`."""
+"""The methods `selfplay` and `value-td`: value networks that learn from self-play."""

@@ -1,7 +1,8 @@
-"""Games of self-play whose positions get the root value of a search: recorded in the learner's process, or as pieces of work.
+"""Self-play games whose positions are labelled with root values of searches, in the learner's process or as jobs.
 
-In the learner's process all come from one stream, a piece has a stream of its own. The compiled part comes first: a position is
-played at row HERE of a `Table`, the search uses the rows after it, and `T` are the game's tables with the leaf's weights.
+In the learner's process all games come from one random stream; a job has its own stream. The compiled part comes first: a
+position is played at row HERE of a `Table`, the search uses the rows after it, and `T` are the game's tables with the leaf's
+weights.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from leafwise.training.runs.recipes import has_outcomes
 
 
 class Kernels(NamedTuple):
-    """The compiled entry points; what is not called is not compiled."""
+    """The compiled entry points. They are compiled when they are first called."""
 
     record_games: Compiled
     """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns, kept, T,
@@ -62,7 +63,7 @@ class Kernels(NamedTuple):
 
 
 class RowKernels(NamedTuple):
-    """The same for what no leaf is asked for."""
+    """The compiled entry points that need no leaf."""
 
     write_all_targets: Compiled
     """(record, n, exact, trace_decay, T)"""
@@ -77,7 +78,7 @@ def row_kernels(game: Game) -> RowKernels:
 
     @bind(game.room)
     def write_all_targets(record, n, exact, trace_decay, T):
-        """Writes the targets of n positions of whole games anew, of which some are known.
+        """Recomputes the targets of n positions of whole games, some of which have exact values.
 
         `exact` [n] are true values for the player who acts there, or UNKNOWN.
         """
@@ -110,7 +111,7 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
 
     @bind(game.room, inline=True)
     def record_game(table, record, first, depth, epsilon, other, leaf_targets, by_turns, T, earlier):
-        """Plays a game from row HERE on, records its positions from `first` on, as long as there is room; returns where they end.
+        """Plays a game from row HERE and records its positions from `first` while there is room; returns where they end.
 
         Seat `other` is played with the tables `earlier`, and not recorded. With `leaf_targets` the values are what the leaf says
         of the next positions, where the search's action was played. `by_turns`: what a player decides without chance between is
@@ -152,7 +153,7 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
 
     @bind(game.room, inline=True)
     def keep(record, first, end, kept, T):
-        """Keeps the positions from `first` on whose stages are among `kept`, which are bits; returns where they end."""
+        """Keeps the positions from `first` whose stage is set in the bits `kept`; returns where they end."""
         n = first
         for t in range(first, end):
             if is_asked(kept, stage(record.rows, np.uint64(t), T)):
@@ -167,7 +168,7 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
 
     @bind(game.room, inline=True)
     def open_even(table, depth, plies, even, T):
-        """Starts a game at row HERE as `open_game` does, until the root value is at most `even` either way, or `OPENINGS` times."""
+        """Starts a game at row HERE as `open_game`, again until the root value is within `even`, at most `OPENINGS` times."""
         open_game(table, plies, T)
         if even < np.inf:
             tries = 1
@@ -180,7 +181,7 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
         table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns, kept, T,
         earlier,
     ):  # fmt: skip
-        """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
+        """Plays whole games until `count` positions are recorded or the record is full; returns the number of positions.
 
         They begin with up to `plies` random actions (`even`: see `open_even`), and a share `epsilon` of the others is random too.
         In a share `earlier_share` of the games one seat is played by `earlier`, whose positions are not recorded. A target is the
@@ -222,27 +223,27 @@ def got_so_far(game: Game, rows: Array) -> Floats:
 
 
 LABELS_MB = 16.0
-"""Table of the search that exact targets come from: one that stays in the processor's cache is the fastest."""
+"""Size of the solver's table for exact targets, in MB; the fastest stays in the processor's cache."""
 
 
 class Recorded(NamedTuple):
-    """Positions of some games."""
+    """Recorded positions of some games."""
 
     rows: Array
     """[n, width]"""
     targets: Floats
     """[n]"""
     counts: Ints
-    """As in `leafwise.training.games.Table`, of the games that these are of."""
+    """Counters of the games, as in `leafwise.training.games.Table`."""
 
 
 class Recorder:
-    """Records games in the variants of a run, by its options: by a network's searches, or by a guide's."""
+    """Records games of a network's searches, or of a guide's, in the variants of a run."""
 
     def __init__(
         self, variants: Sequence[Game], newest: Learned, options: Any, *, own: bool = False, positions: int = 0
     ) -> None:
-        """`options` has the fields of the method's `Config` that say how games are played; `own` is the learner's."""
+        """`options` has the playing options of the method's `Config`; `own` is that of the learner."""
         self.variants, self.options, self.own = variants, options, own
         self.positions, self._first = positions, newest
         game = variants[0]
@@ -264,7 +265,7 @@ class Recorder:
         return _rebuilt, (self.variants, self._first, self.options, self.own, self.positions)
 
     def warm(self) -> None:
-        """Loads the code: records one position of each kind of games."""
+        """Compiles or loads the code by recording one position of each kind of game."""
         for guided in (False, *([True] if self.guide else [])):
             self.piece(self.variants[0], 1, self._first, self._first, 0, guided=guided)
 
@@ -273,7 +274,7 @@ class Recorder:
         return game.tables(network.evaluator("selfplay"), self.options.candidates or None)
 
     def record(self, game: Game, count: int, newest: Learned, earlier: Learned, *, guided: bool, credit: float) -> int:
-        """Records `count` positions or some more to `room`; returns how many. `earlier` is the network of some seats."""
+        """Records at least `count` positions in `room`; returns their number. `earlier` plays some seats."""
         options, table = self.options, self.guide_table if guided else self.table
         forget(table)
         if guided:
@@ -283,10 +284,10 @@ class Recorder:
             run, depth = self.guide_kernels.record_games, options.guide_depth or options.depth
         else:
             T, other = self.tables(newest, game), self.tables(earlier, game)
-            alone = (options.exploration, 0.0 if self.solo else options.earlier, options.td_lambda)
+            alone = (options.exploration, 0.0 if self.solo else options.pool_share, options.td_lambda)
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
-        even = np.inf if options.even == 1 else options.even * game.stake
+        even = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
         how = options.plies, even, *alone, own, credit, options.lambda_turns, self.kept
         n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
         if self.labels is not None:
@@ -294,7 +295,7 @@ class Recorder:
         return n
 
     def label(self, n: int, T: Any) -> None:
-        """Gives positions that are solved within `exact_nodes` their exact values, and those before them what follows of these."""
+        """Solves positions within `exact_nodes` nodes and recomputes the targets from the exact values."""
         assert self.labels is not None
         exact = self.labels(self.room.rows[:n], self.room.first[:n], self.options.exact_nodes)
         row_kernels(self.variants[0].with_defaults).write_all_targets(self.room, n, exact, self.options.td_lambda, T)
@@ -303,7 +304,7 @@ class Recorder:
         self, game: Game, count: int, newest: Learned, earlier: Learned, key: int | None = None, *,
         guided: bool = False, credit: float = 0.0,
     ) -> Recorded:  # fmt: skip
-        """Returns games whose chance and choices come from a stream of this key alone, or from where the last games' ended."""
+        """Returns games from the random stream of `key`, or from the stream of the last games (None)."""
         table = self.guide_table if guided else self.table
         if key is not None:
             table.R[0], table.R[1] = np.uint64(key), np.uint64(0)
@@ -314,7 +315,7 @@ class Recorder:
 
 
 class BatchRecorder:
-    """Records games as `Recorder` does, of networks that are asked in batches: pieces are whole games, side by side."""
+    """Records games like `Recorder`, for networks that value batches: a job plays whole games side by side."""
 
     def __init__(self, variants: Sequence[Game], options: Any, *, own: bool = False) -> None:
         self.variants, self.options, self.own = variants, options, own
@@ -336,14 +337,14 @@ class BatchRecorder:
     def piece(
         self, game: Game, count: int, newest: Learned, earlier: Learned, key: int, *, guided: bool, credit: float
     ) -> Recorded:
-        """Returns so many games whose chance and choices come from streams of this key alone."""
+        """Returns `count` games from random streams of `key`."""
         options = self.options
         if guided:
             assert self.guide is not None
             depth = options.guide_depth or options.depth
             decay, exploration = (1.0, 0.0) if self.solo else (options.td_lambda, options.exploration)
             return self.played(game, count, (self.guide,), key, depth, False, credit, 0.0, exploration, decay)
-        share = 0.0 if self.solo else options.earlier
+        share = 0.0 if self.solo else options.pool_share
         leaves = [network.evaluator("selfplay") for network in (newest, earlier)[: 1 + (share > 0)]]
         how = options.depth, self.own, credit, share, options.exploration, options.td_lambda
         return self.played(game, count, leaves, key, *how)
@@ -357,7 +358,7 @@ class BatchRecorder:
         games = SideBySide(game, leaves, depth, nodes=options.nodes, candidates=options.candidates or None)
         keys = rng.integers(0, 1 << 64, count, dtype=np.uint64)
         other = np.where(rng.random(count) < earlier, rng.integers(0, 2, count), NOBODY)
-        even = np.inf if options.even == 1 else options.even * game.stake
+        even = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
         how = How(np.full(count, options.plies), exploration, even, credit, own)
         record, _, counts = games.play(keys, other, how)
         n = len(record.rows)
@@ -385,6 +386,6 @@ def record_piece(
     guided: bool,
     credit: float,
 ) -> Recorded:
-    """Returns at least `count` positions of games of the recorder's variant at a place, or so many games side by side."""
+    """Job: returns at least `count` positions (or `count` games side by side) of the variant at a place."""
     own, both = recorder.get(), networks.get()
     return own.piece(own.variants[place], count, both["newest"], both["earlier"], key, guided=guided, credit=credit)

@@ -1,21 +1,22 @@
-"""Self-play with search-supervised values: a network learns what a shallow search with itself says of its own games.
+"""Self-play with search targets: trains a value network on root values of shallow searches that use the same network.
 
-Each iteration plays games with the newest network (some against an earlier self) and learns from the last positions; after
-every `--evaluate-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
-better, in games of chance unless it says that it is worse. The target of a position is the lambda-return of the root values of
-depth-1 or -2 searches along the game and of its outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS
-2009), and Baxter et al., TDLeaf (2000). Games begin with a random number of random actions, so that all kinds of positions are
-seen. What is learned is the value for the player who acts.
+Each iteration plays games with the newest network, some of them against an earlier best network. The positions go into a replay
+buffer, and the network trains on samples of it. Every `--evaluate-every` iterations the newest network plays a match against the
+best one. It becomes the best if a sequential test finds it better; in games of chance, unless the test finds it worse.
 
-With `--network` a torch module learns instead of a sparse network: the games of an iteration are played side by side, in pieces of
-`--piece` games each from a key of its own, so that all leaves of a round of decisions are valued in one call.
+The target of a position is the lambda-return of the root values along the game and of its outcome. Sources: Veness et al.,
+"Bootstrapping from game tree search" (NIPS 2009); Baxter et al., TDLeaf (2000). Games begin with a random number of random
+actions, so that the positions vary. The network predicts the value for the player who acts.
 
-A single-player game that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of
-`--mix`, and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its
-score is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`). In a
-single-player game with a score the return to come is learned.
+With `--network` a torch module replaces the sparse network. The games of an iteration are then played side by side, and one call
+of the module values all leaves of a round of decisions. A job has `--job-size` games, each with its own random stream.
 
-What is logged stands in docs/methods/selfplay.md.
+In a single-player game with two outcomes the network predicts the probability of winning. It plays all `--variants` alone, and
+the best network is the one that wins the largest share of the same games. Games of a guide teach only their outcomes there,
+because its score is no probability. The first iterations may be in easier variants (`--easy-variants`). In a single-player game
+with a score the network predicts the return to come.
+
+docs/methods/selfplay.md lists what is logged.
 """
 
 from __future__ import annotations
@@ -75,123 +76,129 @@ class Config(IterationOptions):
     total_steps: TotalSteps = 60
     """Length of the run, in iterations."""
     positions: BufferSize = 50_000
-    """Positions recorded in an iteration, of a sparse network."""
+    """Number of positions recorded in an iteration (sparse network)."""
     games: Count = 1024
-    """Games of an iteration of another network; --piece is in games there, too."""
+    """Number of games played in an iteration (torch module). --job-size counts games too then."""
     buffer_size: BufferSize = 400_000
-    """Last positions that are learned from."""
+    """Capacity of the replay buffer, in positions."""
     learning_starts: Positions = 0
-    """Positions recorded before learning begins: few games teach a network that plays well (`--init-from`) more harm than good."""
+    """Number of positions recorded before training starts. A network that already plays well (`--init-from`) gets worse if
+    it is trained on few games."""
     batch_size: Count = 2048
-    """Positions in a batch."""
+    """Number of positions in a batch."""
     hidden: tuple[int, ...] = (32, 32)
-    """Outputs of the layers between features and value, multiples of 4."""
+    """Widths of the hidden layers, multiples of 4."""
     sees: str = ""
-    """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
+    """Input of the network: one of the game's sets of sparse features, or observation (default: features, if the game has
+    them)."""
     head: str = "value"
-    """What the network says in two-player games: value, one number, or wdl, the chances to win, draw and lose."""
+    """Output of the network in two-player games: value (one number) or wdl (probabilities of win, draw and loss)."""
     depth: Depth = 1
-    """Depth of the search whose root values are learned."""
+    """Depth of the searches whose root values are the targets."""
     nodes: Limit = 0
-    """Most decisions that a search looks at, as in players `search:LEAF,nodes=` (0: no limit); for games with turns of many
-    actions."""
+    """Maximum number of decisions that a search visits, as in players `search:LEAF,nodes=` (0: no limit); for games with
+    turns of many actions."""
     rare: Share = 0.0
-    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
     candidates: str = ""
-    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    """Actions that searches consider, one of the game's sets of candidates (default: all legal actions)."""
     guide: str = ""
-    """Whose searches play the first iterations' games: a score, or a model as for --init-from (default: the network's)."""
-    guided: Count = 1
-    """Iterations played by the guide."""
+    """Player of the first iterations: searches with a hand-made score, or with a model as for --init-from (default: the
+    network itself)."""
+    guide_iterations: Count = 1
+    """Number of iterations that the guide plays."""
     guide_depth: Annotated[int, Range(0, 8)] = 0
-    """Depth of the guide's searches (0: that of the others)."""
+    """Depth of the guide's searches (0: --depth)."""
     guide_candidates: str = ""
-    """Actions that the guide's searches consider (default: those of the others)."""
-    mix: tuple[str, ...] = ()
-    """Variants that single-player games are played in, like level=1 level=4 (default: that of --variant alone); one that is named
-    twice gets twice the positions."""
-    easy: tuple[str, ...] = ()
-    """Easier variants that the first iterations are played in instead."""
-    eased: Annotated[int, Range(0, 1e6)] = 2
-    """Iterations played in those; over as many more they give way to the others one by one."""
-    credit: Share = 0.0
-    """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in single-player games."""
-    credited: Count = 20
-    """Iterations over which that falls to 0."""
+    """Actions that the guide's searches consider (default: --candidates)."""
+    variants: tuple[str, ...] = ()
+    """Variants to train on in single-player games, for example level=1 level=4 (default: --variant only). A variant that is
+    named twice gets twice the positions."""
+    easy_variants: tuple[str, ...] = ()
+    """Easier variants that the first iterations play instead (curriculum)."""
+    curriculum_iterations: Annotated[int, Range(0, 1e6)] = 2
+    """Number of iterations in the easier variants. Over as many further iterations --variants replace them one by one."""
+    partial_credit: Share = 0.0
+    """Credit for a lost single-player game at the start of training, as a share of the progress it made; for games in which
+    wins are rare."""
+    partial_credit_iterations: Count = 20
+    """Number of iterations over which the partial credit falls to 0."""
     init_from: str = ""
-    """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones); its layers
-    may be narrower, and its head value where wdl is asked for."""
+    """Model with the initial weights: name of a shipped model, run folder or file (default: random weights). Its layers may
+    be narrower, and its head may be value with --head wdl."""
     replay_from: str = ""
-    """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
+    """Run folder of the same method and variant. Its positions fill the replay buffer until newer ones replace them."""
     td_lambda: Share = 0.7
-    """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    """Lambda of the targets: 0 uses only the root value of the position, 1 only the outcome of the game."""
     lambda_turns: bool = False
-    """Lambda counts turns, all that a player decides without chance between, not actions."""
+    """Lambda counts turns instead of actions. A turn is all that a player decides without chance in between."""
     replay_stages: tuple[str, ...] = ()
-    """Stages whose positions are learned from, decision or those at which a leaf is asked (default: all of them)."""
+    """Stages whose positions are trained on: decision, or stages at which the leaf is asked (default: all of these)."""
     exploration: Share = 0.1
-    """Share of actions drawn at random."""
+    """Share of random actions."""
     plies: Plies = 12
-    """Most random actions at the beginning of a game."""
-    even: Share = 1.0
-    """Openings whose root value is further from 0 than this share of the most that a game is worth are drawn anew, up to 100 times;
-    1: none is."""
+    """Maximum number of random actions at the start of a game."""
+    max_opening_value: Share = 1.0
+    """Maximum absolute root value of an opening, as a share of the maximum outcome. Other openings are drawn again, up to
+    100 times; 1: no limit."""
     exact_nodes: Limit = 0
-    """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
-    repeats: Annotated[int, Range(1, 100)] = 1
-    """How often a position enters the replay whose target is more than half of what a game is worth at most from what the newest
-    network says of it."""
-    earlier: Share = 0.2
+    """Approximate number of nodes in which the game's alpha-beta solver may solve a position. A solved position has its
+    exact value as target (0: none)."""
+    surprise_repeats: Annotated[int, Range(1, 100)] = 1
+    """Number of copies in the replay buffer of a surprising position: its target differs from the newest network's value by
+    more than half of the maximum outcome."""
+    pool_share: Share = 0.2
     """Share of games in which an earlier best network plays one seat."""
-    pool: Annotated[int, Range(1, 100)] = 8
-    """Earlier best networks that are kept as opponents."""
+    pool_size: Annotated[int, Range(1, 100)] = 8
+    """Number of earlier best networks that are kept as opponents."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 2000
-    """Most pairs of games in a match against the best network."""
+    """Maximum number of pairs of games in a match against the best network."""
     evaluate_every: Every = 1
-    """Iterations from one match against the best network to the next; the last iteration has one too."""
+    """Number of iterations between two matches against the best network. The last iteration always ends with a match."""
     match_share: Share = 0.1
-    """Most games of matches, as a share of those learned from, with another network than a sparse one: matches wait for it."""
+    """Maximum number of match games, as a share of the training games (torch module). A match waits until enough games are
+    played."""
     match_depth: Depth = 1
-    """Depth of the searches in matches, and against the reference players."""
+    """Depth of the searches in matches, also against the reference players."""
     match_from_start: Share = 0.0
-    """Share of the match's pairs of games that begin at the start, without random actions; in games of chance for two."""
+    """Share of the pairs of match games that start without random actions; for two-player games of chance."""
     reference_players: tuple[str, ...] = ()
-    """Players by name that every network meets; the first has Elo 0."""
+    """Players that every evaluated network meets, by name. The first has Elo 0."""
     reference_pairs: Annotated[int, Range(1, 10_000)] = 25
-    """Pairs of games against each of them."""
+    """Number of pairs of games against each reference player."""
 
 
 SURPRISE = 0.5
-"""Positions are repeated whose target is further than this share of the most that a game is worth from what the network says."""
+"""A position is surprising if its target differs from the network's value by more than this share of the maximum outcome."""
 
 
 class SelfPlay(IterationLearner):
-    """One run: networks, replay, files."""
+    """One run: networks, replay buffer, files."""
 
     method, unit = "selfplay", "iterations"
     newest: Any
     own = False
-    """Whether targets are what the network says of positions, not what its search says."""
+    """Whether targets are the network's own values instead of root values of searches."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.sparse = config.network == SPARSE
-        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        check_actors(config.job_size, config.staleness, config.processes, config.cluster)
         need_sparse(config)
         self.solo = self.game.players == 1
         self.scored = not has_outcomes(self.game)
-        if not self.solo and (config.mix or config.easy):
-            raise UserError(f"expected --mix and --easy for a single-player game, got {self.game.name!r}")
+        if not self.solo and (config.variants or config.easy_variants):
+            raise UserError(f"expected --variants and --easy-variants for a single-player game, got {self.game.name!r}")
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
             raise UserError(f"expected --head value, or wdl in a two-player game, got {config.head!r}")
         if config.match_from_start and (self.solo or not self.game.max_stages):
             raise UserError(f"expected --match-from-start in a two-player game with chance, got {self.game.name!r}")
         self.mix, self.easy = (
             {text: find_variant(config.game, text) for text in texts}
-            for texts in (config.mix or (config.variant,), config.easy)
+            for texts in (config.variants or (config.variant,), config.easy_variants)
         )
         self.variants = [*self.mix.values(), *self.easy.values()]
-        self.shares = [list(self.mix).index(text) for text in config.mix] or [0]
+        self.shares = [list(self.mix).index(text) for text in config.variants] or [0]
         if config.exact_nodes:
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
@@ -213,7 +220,7 @@ class SelfPlay(IterationLearner):
             rows, targets = replay_of(config.replay_from, config, self.game)
             self.keep(0, rows[-size:], targets[-size:], repeats=1)
         if self.by_pieces:
-            actor = self.new_recorder(config.piece)
+            actor = self.new_recorder(config.job_size)
             self.work_by(actor)
             self.actor = self.executor.share(actor)
         self.generations = Generations(self.line(), self.pieces, config.staleness)
@@ -222,23 +229,23 @@ class SelfPlay(IterationLearner):
         # names for tags: level=1,start_life=22 is level1_start_life22
         variants = {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
         self.begin(
-            pool=config.pool, plies=config.plies, from_start=config.match_from_start, depth=config.match_depth, nodes=config.nodes,
-            rare=config.rare, candidates=config.candidates or None, variants=variants,
+            pool=config.pool_size, plies=config.plies, from_start=config.match_from_start, depth=config.match_depth,
+            nodes=config.nodes, rare=config.rare, candidates=config.candidates or None, variants=variants,
         )  # fmt: skip
 
     @property
     def by_pieces(self) -> bool:
         """Whether games are pieces of work."""
-        return bool(self.config.piece) or not self.sparse
+        return bool(self.config.job_size) or not self.sparse
 
     def new_recorder(self, positions: int) -> Any:
-        """Returns what records games, of a sparse network so many positions at once."""
+        """Returns the recorder of games; `positions` is its size for a sparse network."""
         if not self.sparse:
             return BatchRecorder(self.variants, self.config, own=self.own)
         return Recorder(self.variants, self.newest, self.config, own=self.own, positions=positions)
 
     def fresh(self) -> Module:
-        """Returns the module that training starts from."""
+        """Returns the initial module."""
         from leafwise.training.networks import fresh_module, torch_module, typical_return, widened
 
         if not self.sparse and not self.config.init_from:
@@ -260,7 +267,7 @@ class SelfPlay(IterationLearner):
         return widened(network, self.config.hidden, seed, head=head)
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         if self.sparse:
             self.recorder.table.R[:] = tensors["stream"]
@@ -268,15 +275,15 @@ class SelfPlay(IterationLearner):
             self.games, self.gate.games = metadata["games"], metadata["match_games"]
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors, told = super().state()
         if self.sparse:
             return tensors | {"stream": self.recorder.table.R}, told
         return tensors, told | {"games": self.games, "match_games": self.gate.games}
 
     def played(self, number: int) -> list[int]:
-        """Returns which of `variants` an iteration is played in."""
-        hard, eased = len(self.mix), self.config.eased
+        """Returns the places in `variants` that an iteration plays."""
+        hard, eased = len(self.mix), self.config.curriculum_iterations
         easy = [hard + k for k in range(len(self.easy))]
         later = max(0, number - eased)
         if number < eased:
@@ -286,21 +293,21 @@ class SelfPlay(IterationLearner):
         return self.shares
 
     def credit(self, number: int) -> float:
-        """Returns what a lost game counts in an iteration, as a share of how far it got."""
-        return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
+        """Returns the partial credit of lost games in an iteration, as a share of their progress."""
+        return float(self.config.partial_credit * max(0.0, 1 - number / max(self.config.partial_credit_iterations, 1)))
 
     def play(self) -> Logged:
-        """Takes the games of an iteration into the replay, played here or elsewhere; returns what is logged."""
+        """Plays the games of an iteration into the replay buffer, here or as jobs; returns the logged values."""
         start, total, counts = time.perf_counter(), 0, np.zeros(3, np.int64)
         found, more = self.from_elsewhere() if self.by_pieces else (self.from_here(), {})
         for place, recorded in found:
-            self.keep(place, recorded.rows, recorded.targets, repeats=self.config.repeats)
+            self.keep(place, recorded.rows, recorded.targets, repeats=self.config.surprise_repeats)
             total, counts = total + len(recorded.rows), counts + recorded.counts
         self.fresh_positions, self.games = total, self.games + int(counts[GAMES])
         return logged_games(counts, total, time.perf_counter() - start) | more
 
     def from_here(self) -> Iterator[tuple[int, Recorded]]:
-        """Yields variants and games of the newest network, some against an earlier best, all from one stream."""
+        """Plays games of the newest network here, from one random stream; yields variants and games."""
         earlier: Learned = self.newest
         guided, which = self.guided(self.done), self.played(self.done)
         if not guided and not self.solo:
@@ -311,7 +318,7 @@ class SelfPlay(IterationLearner):
             yield place, self.recorder.piece(game, count, self.newest, earlier, guided=guided, credit=credit)
 
     def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], Logged]:
-        """Returns variants and games of the iteration, played as pieces of work, and how far their network was behind."""
+        """Returns the variants and games of an iteration that jobs played, and the logged values of the jobs."""
         self.generations.fill(self.done, self.goal, self.networks)
         generation, found = self.generations.take()
         places = [place for place, _ in self.pieces_of(generation.number)]
@@ -319,10 +326,10 @@ class SelfPlay(IterationLearner):
 
     def guided(self, number: int) -> bool:
         """Whether the guide plays an iteration."""
-        return bool(self.guide) and number < self.config.guided
+        return bool(self.guide) and number < self.config.guide_iterations
 
     def keep(self, place: int, rows: Array, targets: Floats, *, repeats: int) -> None:
-        """Puts positions of a variant into the replay, those that surprise the newest network `repeats` times."""
+        """Adds positions of a variant to the replay buffer, surprising ones `repeats` times."""
         if repeats > 1:
             told = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[place]))
             times = np.where(np.abs(told - targets) > SURPRISE * self.newest.unit, repeats, 1)
@@ -330,19 +337,19 @@ class SelfPlay(IterationLearner):
         self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), place))
 
     def networks(self) -> dict[str, Learned]:
-        """Returns the networks of a generation that begins now: the newest, and an earlier best."""
+        """Returns the networks of a new generation: the newest, and one from the pool."""
         pool = self.gate.pool
         rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying)))
         return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
 
     def pieces_of(self, number: int) -> list[tuple[int, int]]:
-        """Returns variant and positions, or games of a network that is no sparse one, of each piece of an iteration."""
-        which, piece = self.played(number), self.config.piece or self.config.games
+        """Returns the variant and the size of each job of an iteration: positions, or games of a torch module."""
+        which, piece = self.played(number), self.config.job_size or self.config.games
         each = -(-(self.config.positions if self.sparse else self.config.games) // len(which))
         return [(place, min(piece, each - begin)) for place in which for begin in range(0, each, piece)]
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
-        """Returns the games of a generation as pieces of work."""
+        """Returns the jobs that play a generation."""
         number = generation.number
         guided, credit = self.guided(number), self.credit(number)
         return [
@@ -353,7 +360,7 @@ class SelfPlay(IterationLearner):
         ]
 
     def described(self, rows: Array, places: Ints) -> tuple[Array, Floats32]:
-        """Returns features, or observations, and signs of rows of the variants at `places`."""
+        """Returns network inputs and signs for rows of the variants at `places`."""
         found, signs = np.zeros(0), np.ones(len(rows), np.float32)
         for place in np.unique(places):
             here, T = places == place, self.recorder.tables(self.newest, self.variants[place])
@@ -369,7 +376,7 @@ class SelfPlay(IterationLearner):
         return int(self.config.positions if self.sparse else self.fresh_positions)
 
     def advance(self) -> tuple[Logged, int | None]:
-        """Plays and learns; matches of a network that is no sparse one wait until games allow for them."""
+        """Plays and trains; matches of a torch module wait until enough training games are played."""
         logged, number = super().advance()
         if number is None or self.sparse:
             return logged, number
@@ -382,7 +389,7 @@ class SelfPlay(IterationLearner):
         return logged, number if self.gate.allowed else None
 
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
-        """Returns what draws a batch from the replay, and the loss: that of the network's head, or of the return to come."""
+        """Returns a function that samples a batch from the replay buffer, and the loss (None: that of the network's head)."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
         none, symmetric = np.zeros(n, np.int64), self.game.symmetry_count > 1
         most = 1.0 if self.solo and not self.scored else self.newest.unit
@@ -394,7 +401,7 @@ class SelfPlay(IterationLearner):
         both = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
 
         def sample() -> tuple[Array, Floats32]:
-            """Returns what the network sees and targets of random positions, under random symmetries where those matter."""
+            """Returns inputs and targets of random positions, under random symmetries unless the features are invariant."""
             chosen = rng.integers(0, self.replay.filled, n)
             rows = self.replay["rows"][chosen]
             if symmetric:
@@ -411,7 +418,7 @@ class SelfPlay(IterationLearner):
         return sample, returns_to_come
 
     def also_logged(self) -> Logged:
-        """Returns the newest network's rating among the reference players, at the depth of matches."""
+        """Returns the newest network's rating among the reference players, at --match-depth."""
         if self.references is None:
             return {}
         how: Json = {"rare": self.config.rare, "candidates": self.config.candidates or None}
@@ -419,7 +426,7 @@ class SelfPlay(IterationLearner):
 
 
 def replay_of(run: str, config: Any, game: Game) -> tuple[Array, Floats]:
-    """Returns rows [n, width] and targets [n] of a run's replay, the oldest first.
+    """Returns rows [n, width] and targets [n] of a run's replay buffer, the oldest first.
 
     Raises ValueError for a folder without a run's state, or with that of another game, variant or method.
     """

@@ -1,10 +1,10 @@
-"""Temporal differences as in TD-Gammon: a network learns what it says itself of the positions that follow in its own games.
+"""TD(lambda) as in TD-Gammon: trains a value network on its own values of the following positions in self-play.
 
-Tesauro, "Temporal difference learning and TD-Gammon" (1995), in any game. The target of a position is the lambda-return of the
-network's own values of the next positions, and of the outcome; in single-player games with a score it is the return to come. Where
-an action was drawn at random, the value of the best one stands in for what follows. A network with a sparse first layer learns it,
-or with `--network` a torch module. Games, replay, matches, files and what is logged are those of `leafwise.training.selfplay`,
-which learns what searches say instead.
+Source: Tesauro, "Temporal difference learning and TD-Gammon" (1995). The target of a position is the lambda-return of the
+network's own values of the next positions and of the outcome; in single-player games with a score it is the return to come. After
+a random action the value of the best action replaces what follows. The network is sparse, or with `--network` a torch module.
+Games, replay buffer, matches, files and logged figures are those of `leafwise.training.selfplay`, whose targets are root values
+of searches.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Config(selfplay.Config):
     """Options of `leafwise train GAME --method value-td`."""
 
     td_lambda: Share = 0.9
-    """Lambda: 0 learns the network's value of the next position, 1 the outcome alone."""
+    """Lambda of the targets: 0 uses only the network's value of the next position, 1 only the outcome of the game."""
 
 
 class ValueTd(selfplay.SelfPlay):
-    """One run with a network that learns what it says itself instead of what a search says."""
+    """One run; the targets are the network's own values instead of root values of searches."""
 
     method = "value-td"
     own = True

@@ -1,1 +1,1 @@
-"""What only building ships needs."""
+"""Training methods of Starship."""

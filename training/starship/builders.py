@@ -1,4 +1,4 @@
-"""Builders of ships by name, what each makes of the hull and requests of a seed, and ships to learn from.
+"""Builders of ships by name, their ships on the hull and requests of a seed, and training ships.
 
 Those are built by hand with exploration, or by looking ahead with a network, each state with what came of it.
 """
@@ -53,7 +53,7 @@ def play(game: Game, who: Player, seed: int) -> State:
 
 
 class Built(NamedTuple):
-    """States after a placement, of one or more ships, and the quality that may come of each."""
+    """States after a placement, of one or more ships, and the target quality of each."""
 
     rows: Rows
     """[n, words], none of them finished."""
@@ -64,13 +64,13 @@ class Built(NamedTuple):
 
 
 def joined(parts: Iterable[Built]) -> Built:
-    """Returns several together."""
+    """Concatenates several."""
     rows, quality, last = zip(*parts, strict=True)
     return Built(np.concatenate(rows), np.concatenate(quality), last[-1])
 
 
 class ShipSampler:
-    """Builds one ship after another; the hulls and requests follow a stream of their own. Serves one thread."""
+    """Builds ships one after another, with hulls and requests from its own random stream. For one thread."""
 
     def __init__(self, game: Game, seed: int) -> None:
         self.game, self.stream = game, new_stream(seed)
@@ -81,7 +81,7 @@ class ShipSampler:
         self._A, self._scores = np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
 
     def by_hand(self, epsilon: float, finishes: int = 0) -> Built:
-        """Returns a ship by the generator's places, each with probability `epsilon` a random legal one instead.
+        """Builds a ship with the generator's placements, each replaced by a random legal one with probability `epsilon`.
 
         With `finishes` a state counts as the best of so many hand-made ships that it is finished to.
         """
@@ -102,7 +102,7 @@ class ShipSampler:
         return self._built(np.array(states), [max(w, reached) for w in worth], S[0])
 
     def ahead(self, plans: Plans, epsilon: float = 0.0, trace: float = 1.0, core_heat: float = 0.0) -> Built:
-        """Returns a ship whose places are those of greatest value, but with probability `epsilon` any that was tried.
+        """Builds a ship with the placements of highest value, each replaced by a random tried one with probability `epsilon`.
 
         A state counts as the lambda-return: the greatest value at the next decision, mixed with what that one came to, the
         latter with weight `trace`; before a place at random it is the value alone. With 1 and 0 it is the quality reached.
@@ -119,7 +119,7 @@ class ShipSampler:
         return self._built(states, worth[::-1], plans.row)
 
     def _finished(self, row: Rows, finishes: int) -> float:
-        """Returns the best quality of so many hand-made ships that a row is finished to, all on the requests to come."""
+        """Returns the best quality of `finishes` ships that the hand-made builder completes from a row, on the same requests."""
         best = 0.0
         for _ in range(finishes):
             self._rest[0] = row
@@ -138,7 +138,7 @@ def hand_made_bar(game: Game, seeds: Iterable[int]) -> Floats:
 
 
 def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: str = "eval/gain") -> dict[str, Any]:
-    """Returns what is logged of the finished ships [n, words] of n seeds: quality, terms, a picture, gain over `bar` [n]."""
+    """Returns the logged values of the finished ships [n, words] of n seeds: quality, terms, a picture, gain over `bar` [n]."""
     T = game.tables().ship
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
     for k in range(len(rows)):
@@ -157,7 +157,7 @@ def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: st
 
 
 def of_presets(games: Sequence[Game], found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what is logged of ships of several presets: the first as it is, the others by name, the mean of all."""
+    """Returns the logged values of ships of several presets: the first as it is, the others by name, the mean of all."""
     logged = dict(found[0])
     for game, own in zip(games[1:], found[1:], strict=True):
         preset = game.options.preset
@@ -233,7 +233,7 @@ def planned(game: Game, text: str, tries: int = 0, proposer: Proposer | None = N
 
 
 class Planned:
-    """Builds ships by hand or by looking ahead, in compiled code as a whole; changes them afterwards, if it is to."""
+    """Builds whole ships in compiled code, by hand or by looking ahead; optionally changes them afterwards."""
 
     def __init__(
         self,
@@ -274,7 +274,7 @@ class Planned:
 
 
 class PolicyBuilder:
-    """Places each request where the policy's number is greatest."""
+    """Places each request where the policy's number is highest."""
 
     name = "policy"
 
@@ -289,7 +289,7 @@ class PolicyBuilder:
         self._seen = new_observations(game, 1)
 
     def choose(self, state: State) -> int:
-        """Returns the id of the place to take."""
+        """Returns the id of the chosen place."""
         import torch
 
         self.game.rules.observe(state.row[None].copy(), FIRST, self._seen, 0, self._T)
@@ -310,7 +310,7 @@ def policy_builder(game: Game, path: str) -> PolicyBuilder:
 
 
 def record(build: Build, seed: int) -> dict[str, Any]:
-    """Returns what a builder made of a seed: quality, the six terms, whether valid, the core's layout, and processor seconds."""
+    """Returns the figures of a builder's ship of a seed: quality, the six terms, validity, core layout, processor seconds."""
     started = time.process_time()
     state = build(seed)
     seconds = time.process_time() - started
@@ -323,7 +323,7 @@ def record(build: Build, seed: int) -> dict[str, Any]:
 
 
 def records(game: Game, text: str, seeds: Sequence[int]) -> list[dict[str, Any]]:
-    """Returns what the builder that a text names made of seeds: a piece of work, the same wherever it is done."""
+    """Job: returns the records of the builder that a text names, for seeds."""
     build = _ready(game, text)
     return [record(build, seed) for seed in seeds]
 

@@ -1,4 +1,4 @@
-"""Convolutional networks over a grid as torch modules, for training: the same values as `leafwise.models.grid` computes.
+"""Convolutional networks over a grid as torch modules for training; their values equal those of `leafwise.models.grid`.
 
 The convolutions over a batch and their gradients are compiled, some five times torch's speed on a CPU. Their arrays: codes uint8
 [n, (side + 2) ** 2], maps float32 [n, side ** 2, maps], weights as in `GridWeights`; `pooled` and its gradient [n, b]. `x` [a] and
@@ -97,7 +97,7 @@ def pool_gradients(
 
 
 def device_to_learn() -> str:
-    """Returns where networks over a grid learn: on a GPU where torch sees one, else on the processor.
+    """Returns the device for training networks over a grid: a GPU if torch finds one, else the CPU.
 
     On a GPU torch is held to algorithms that give the same figures each time, where it has them, so that a run can be repeated
     there; it warns where it has none.
@@ -119,7 +119,7 @@ class GridModule(nn.Module):
             self.register_parameter(name, nn.Parameter(torch.tensor(tensor)))
 
     def reset(self, seed: int) -> GridModule:
-        """Gives the weights random values; the output begins at almost 0."""
+        """Initializes the weights at random; the initial output is almost 0."""
         generator = torch.Generator().manual_seed(seed)
         spread = {"embedding": 0.15, "maps": 0.5, "second": self.network.hidden[0] ** -0.5, "hidden": 0.15, "out": 0.02}
         with torch.no_grad():
@@ -137,7 +137,7 @@ class GridModule(nn.Module):
         return hidden @ W.out + W.out_bias
 
     def export(self) -> GridNetwork:
-        """Returns the network as it is now, for search and files."""
+        """Returns the current network, for search and files."""
         tensors = {name: getattr(self, name).detach().cpu().numpy().copy() for name in TENSORS}
         return GridNetwork.create(self.network.game, self.network.hidden, tensors=tensors)
 
@@ -175,7 +175,7 @@ def side_of(maps: Any) -> int:
 def pooled_by_torch(
     codes: Tensor, maps: Tensor, embedding: Tensor, weights: Tensor, bias: Tensor, second: Tensor, second_bias: Tensor
 ) -> Tensor:
-    """Returns what `Pooled` does, by torch alone: for a GPU, and to check it."""
+    """Computes `Pooled` with torch only, for a GPU and for tests."""
     side = side_of(maps)
     width = side + 2
     n, cell = torch.nonzero(codes, as_tuple=True)

@@ -1,12 +1,13 @@
-"""Masked PPO on the environment of building ships, by sb3-contrib: convolutions over the grid say where each part goes.
+"""PPO with masked actions for building ships, by sb3-contrib: a convolutional policy over the grid places each part.
 
-Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
-action masking" (2022). What the run writes is a policy, not a leaf: one number for each rotation and cell of the grid,
-masked to the legal places. `policy:RUN` names its builder, which takes the greatest; it needs torch. A search has no use for
-PPO's value head: it says what its own policy will earn from a decision on, and the search asks before the request is known.
+Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid action
+masking" (2022). The run writes a policy, not a leaf: one number for each rotation and cell of the grid, masked to the legal
+places. `policy:RUN` names its builder, which takes the maximum; it needs torch. The value head is of no use to a search: it
+predicts the return of its own policy from a decision on, but a search asks before the request is known.
 
 Logged: SB3's `rollout/ep_rew_mean`, `rollout/ep_len_mean`, `train/...`, `time/fps` (decisions a second), and as
-`leafwise.training.starship.ship_values` does `eval/score_mean` with its interval, `eval/gain`, `eval/valid`, `eval/TERM`, `ships`.
+`leafwise.training.starship.ship_values` does `eval/score_mean` with its interval, `eval/gain`, `eval/valid`, `eval/TERM`,
+`ships`.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ class Config(RunOptions):
     total_steps: Annotated[int, Range(1, 1e13)] = 200_000
     """Length of the run, in decisions."""
     envs: Annotated[int, Range(1, 100000)] = 32
-    """Ships built side by side."""
+    """Number of ships built side by side."""
     rollout: Annotated[int, Range(1, 1e6)] = 32
-    """Decisions on each ship between two updates."""
+    """Number of decisions on each ship between two updates."""
     reward: str = "dense"
     """Reward of the environment: dense or terminal."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 0.1
@@ -50,21 +51,21 @@ class Config(RunOptions):
     gamma: Share = 1.0
     """Discount per decision."""
     gae_lambda: Share = 0.95
-    """Lambda of generalised advantage estimation."""
+    """Lambda of generalized advantage estimation."""
     epochs: Annotated[int, Range(1, 1000)] = 3
-    """Passes over each rollout."""
+    """Number of passes over each rollout."""
     batch_size: Annotated[int, Range(2, 1e6)] = 256
-    """Decisions in a batch."""
+    """Number of decisions in a batch."""
     entropy: Annotated[float, Range(0, 10)] = 0.003
     """Weight of the entropy bonus."""
     channels: Annotated[int, Range(1, 1024)] = 16
-    """Outputs of each convolution."""
+    """Number of output channels of each convolution."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 20
-    """Updates between two evaluations."""
+    """Number of updates between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 1000)] = 100
-    """Seeds of an evaluation."""
+    """Number of seeds of an evaluation."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 60.0
-    """Seconds between two checkpoints, at least."""
+    """Minimum time between two checkpoints, in seconds."""
 
 
 class Placing(Learner):
@@ -94,18 +95,18 @@ class Placing(Learner):
         return self.ppo.done
 
     def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.ppo.restore(tensors, metadata["updates"])
         self.score = metadata["best"]
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         tensors, told = super().state()
         return self.ppo.tensors() | tensors, {"updates": self.ppo.updates, "best": self.score} | told
 
     def step(self) -> dict[str, Any]:
-        """Builds one rollout and learns from it; returns what is logged."""
+        """Builds one rollout and trains on it; returns the logged values."""
         start = time.perf_counter()
         logged = self.ppo.step()
         if self.is_due(self.ppo.updates, self.config.evaluate_every):
@@ -114,7 +115,7 @@ class Placing(Learner):
         return logged
 
     def evaluate(self) -> dict[str, Any]:
-        """Builds the ships of the selection seeds; keeps the policy if they are the best so far; returns what is logged."""
+        """Builds the ships of the selection seeds and keeps the best policy; returns the logged values."""
         seeds = range(SELECTION_SEED, SELECTION_SEED + self.config.evaluate_games)
         if self.bar is None:
             self.bar = hand_made_bar(self.game, seeds)

@@ -1,4 +1,4 @@
-"""The torch side of masked PPO on a grid: convolutions whose outputs say how good each place is, and a value beside them."""
+"""The torch side of PPO on a grid: a convolutional policy with one logit for each place, and a value head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishing networks that value unfinished ships: measured by the ships they build on final seeds.
+"""Publishes value networks for unfinished ships, measured by the ships they build on final seeds.
 
 A kind of `leafwise.training.publish`.
 """
@@ -64,7 +64,7 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
 
 
 def both_builders(network: GridNetwork, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Returns the records of the ships of seeds: those built one placement ahead with a network, and those by hand."""
+    """Returns the records of ships of seeds: those built one placement ahead with a network, and hand-made ones."""
     ahead, by_hand = Planned(network.game, network.evaluator("learned")), builder("hand", network.game)
     return [record(ahead, seed) for seed in seeds], [record(by_hand, seed) for seed in seeds]
 

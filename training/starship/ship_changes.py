@@ -1,14 +1,14 @@
-"""Learns which changes of a finished ship are worth a try, from the changes that it tries itself.
+"""Trains a network that proposes changes of a finished ship, on the results of the changes it tried.
 
-A ship is built by hand and changed, one part at a time (`leafwise.envs.starship.changes`). Of each change that was tried it learns
-whether the ship got better by it, from what was seen beforehand: three dense layers, cross-entropy, Adam. At first all changes
-look alike, and are tried at random. How many are seen for each try is drawn anew for every ship, so that poor ones are known too.
-Evaluation on the hulls and requests of seeds from 900,000 on, beside as many changes at random.
+The hand-made builder builds a ship, and single parts of it are changed (`leafwise.envs.starship.changes`). The network predicts
+from features of a change whether it improves the ship: three dense layers, cross-entropy, Adam. At first all changes are equally
+likely and are tried at random. The number of changes that the network chooses from is drawn anew for every ship, so that poor
+ships are in the data too. Evaluations use the hulls and requests of seeds from 900,000 on, compared with as many random changes.
 
-Logged: `time/fps` (changes learned from a second), `train/loss`, `train/gained` (share of the changes tried that made the ship
+Logged: `time/fps` (trained changes a second), `train/loss`, `train/gained` (share of the changes tried that made the ship
 better), `eval/score_mean` with its 95 % interval (quality of ships after `tries` changes), `eval/over_random` (gain over as many
-at random), `eval/valid`, `eval/TERM` for the six terms, the same as `eval_PRESET/...` for the presets of `--mix`,
-`eval/mean_of_presets`, by which the best network is chosen, and `ships`, a picture of some.
+at random), `eval/valid`, `eval/TERM` for the six terms, the same as `eval_PRESET/...` for the presets of `--extra-variants`,
+`eval/mean_of_presets`, which selects the best network, and `ships`, a picture of some.
 """
 
 from __future__ import annotations
@@ -41,34 +41,34 @@ from leafwise.training.types import Json, Tensors, named, prefixed
 class Config(RunOptions):
     """Options of `leafwise train starship --method ship-changes`."""
 
-    mix: tuple[str, ...] = ()
-    """Further variants that the same network learns, like preset=classic."""
+    extra_variants: tuple[str, ...] = ()
+    """Variants that the same network learns besides --variant, for example preset=classic."""
     total_steps: Annotated[int, Range(1, 1e13)] = 4000
-    """Length of the run, in batches learned from."""
+    """Length of the run, in batches."""
     batch_size: Annotated[int, Range(1, 1e6)] = 2048
-    """Changes in a batch."""
+    """Number of changes in a batch."""
     learning_rate: Annotated[float, Range(1e-9, 1)] = 0.003
-    """Highest learning rate (Adam); it falls to 0."""
+    """Maximum learning rate (Adam). It falls to 0."""
     change_every: Annotated[int, Range(1, 1e6)] = 100
-    """Batches between two times that ships are changed."""
+    """Number of batches after which new changes are tried."""
     ships: Annotated[int, Range(1, 100000)] = 16
-    """Ships of each variant changed each time; at first four times as many."""
+    """Number of ships of each variant that are changed each time; four times as many at the start."""
     tries: Annotated[int, Range(1, 1e6)] = 500
-    """Changes tried of each ship."""
+    """Number of changes tried on each ship."""
     buffer_size: Annotated[int, Range(1, 1e8)] = 150_000
-    """Changes of each variant that are kept to learn from, the latest."""
+    """Capacity of the replay buffer of each variant, in changes."""
     hidden: Annotated[int, Range(1, 1024)] = 24
     """Width of both hidden layers."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 1000
-    """Batches between two evaluations."""
+    """Number of batches between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 1000)] = 60
-    """Seeds of an evaluation, of each variant."""
+    """Number of seeds of an evaluation, for each variant."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 60.0
-    """Seconds between two checkpoints, at least."""
+    """Minimum time between two checkpoints, in seconds."""
 
 
 class PresetRun:
-    """One variant of a run: its ships, and the changes to learn from."""
+    """One variant of a run: its ships, and the training changes."""
 
     def __init__(self, game: Game, config: Config) -> None:
         self.game, self.config, self.plans = game, config, Plans(game)
@@ -78,7 +78,7 @@ class PresetRun:
         self._bar: Floats | None = None
 
     def change_ships(self, first_seed: int, count: int, weights: Weights) -> float:
-        """Changes ships of seeds from `first_seed` on and records what was tried; returns the share that was a gain."""
+        """Changes ships of seeds from `first_seed` and records the tried changes; returns the share of improvements."""
         gains = []
         for seed in range(first_seed, first_seed + count):
             rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ class PresetRun:
         return float(np.concatenate(gains).mean())
 
     def evaluate(self, weights: Weights) -> Json:
-        """Builds and changes the ships of the selection seeds; returns what is logged of them."""
+        """Builds and changes the ships of the selection seeds; returns their logged values."""
         if self._bar is None:
             at_random = Planned(self.game, tries=self.config.tries)
             self._bar = np.array([at_random(seed).returns for seed in self.seeds])
@@ -104,7 +104,7 @@ class PresetRun:
 
 
 class Changes(Learner):
-    """One run: network, ships to learn from, files."""
+    """One run: network, training ships, files."""
 
     method, unit = "ship-changes", "updates"
 
@@ -117,7 +117,7 @@ class Changes(Learner):
         one_thread()
         if "grid" not in self.game.features:
             raise UserError(f"ship-changes: expected a game that builds on a grid, got {self.game.name!r}")
-        games = [self.game, *(find_variant(config.game, variant) for variant in config.mix)]
+        games = [self.game, *(find_variant(config.game, variant) for variant in config.extra_variants)]
         self.preset_runs = [PresetRun(game, config) for game in games]
         generator = torch.Generator().manual_seed(config.seed)
         spread = {"first": SEEN**-0.5, "second": config.hidden**-0.5}
@@ -141,11 +141,11 @@ class Changes(Learner):
 
     @property
     def weights(self) -> Weights:
-        """The network as it is now."""
+        """The current network."""
         return Weights(**{name: self.module[name].detach().numpy().copy() for name in Weights._fields})
 
     def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         import torch
 
         from leafwise.training.networks import load_optimizer, load_parameters
@@ -159,7 +159,7 @@ class Changes(Learner):
         self.updates, self.score = metadata["updates"], metadata["best"]
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         from leafwise.training.networks import optimizer_tensors, parameters
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
@@ -171,7 +171,7 @@ class Changes(Learner):
         return tensors | more, {"updates": self.updates, "best": self.score, **recorded, **told}
 
     def step(self) -> Json:
-        """Changes ships, learns from what was tried; returns what is logged."""
+        """Changes ships and trains on the tried changes; returns the logged values."""
         config, start, cpu = self.config, time.perf_counter(), time.process_time()
         first = (config.seed * 1_000_003 + self.updates * config.ships) % (SELECTION_SEED - 4 * config.ships)
         count = config.ships if self.updates else 4 * config.ships
@@ -184,7 +184,7 @@ class Changes(Learner):
         return logged
 
     def learn(self) -> float:
-        """Learns from `change_every` batches; returns their mean loss."""
+        """Trains on `change_every` batches; returns their mean loss."""
         import torch
 
         config, total, W = self.config, 0.0, self.module
@@ -209,7 +209,7 @@ class Changes(Learner):
         return total / config.change_every
 
     def evaluate(self) -> Json:
-        """Changes the ships of the selection seeds; keeps the network if they are the best so far; returns what is logged."""
+        """Changes the ships of the selection seeds and keeps the best network; returns the logged values."""
         weights = self.weights
         found = [run.evaluate(weights) for run in self.preset_runs]
         logged = of_presets([run.game for run in self.preset_runs], found)

@@ -1,21 +1,20 @@
-"""Learns what an unfinished ship will be worth, from ships built by hand and then by looking ahead with what is learned.
+"""Trains a value network for unfinished ships, first on hand-made ships, then on ships that the network builds.
 
-A convolution over the grid and the numbers beside it (`leafwise.models.grid`) learns what quality may still come of a state.
-First the states are those of hand-made ships with random places among them, and a state counts as the best of `finishes`
-hand-made ships that it is finished to: less noise than one outcome. From `by_hand` of the run on they are those of ships
-built with the network itself, one placement ahead, now and then a place at random; a state counts as the lambda-return of
-the values seen and the quality reached, 0 if the ship is not valid, so that the network learns what leads there. (Sutton,
-"Learning to predict by the methods of temporal differences", 1988.) Loss: Huber. Evaluation on the hulls and requests of
-seeds from 900,000 on.
+A convolutional network over the grid (`leafwise.models.grid`) predicts the quality that may still come of a state. For the first
+part of the run (`--heuristic-share`) the states are those of the hand-made builder with some random placements. A state's target
+is the best quality of `--completions` ships that the builder completes from it, which has less noise than a single outcome. After
+that the states are those of ships that the network builds one placement ahead, with some random placements. The target is the
+lambda-return of the values and of the final quality, which is 0 for an invalid ship. (Sutton, "Learning to predict by the methods
+of temporal differences", 1988.) Loss: Huber. Evaluations use the hulls and requests of seeds from 900,000 on.
 
-With `--mix` one network learns several presets: each batch holds states of all. Some ships are learned from with left and right
-exchanged, and cockpit and reactor are drawn among places about as good, so that it does not know ships round one core alone.
+With `--extra-variants` one network learns several presets, and each batch has states of all of them. Some training ships are
+mirrored. Cockpit and reactor are sampled among places of nearly equal value, so that the ships do not all have the same core.
 
-Logged: `time/fps` (states learned from a second), `train/loss`, `train/quality` (mean quality of the ships built to learn
-from), `eval/score_mean` with its 95 % interval (quality of the network's ships, one placement ahead), `eval/gain` (over the
-hand-made ships of the same seeds), `eval/valid`, `eval/TERM` for the six terms, `eval/correlation` and
-`eval/absolute_error` (of values with the quality, over the states of these ships), the same as `eval_PRESET/...` for the presets of
-`--mix`, `eval/mean_of_presets`, by which the best network is chosen, and `ships`, a picture of some.
+Logged: `time/fps` (trained states a second), `train/loss`, `train/quality` (mean quality of the training ships),
+`eval/score_mean` with its 95 % interval (quality of the network's ships, one placement ahead), `eval/gain` (over the hand-made
+ships of the same seeds), `eval/valid`, `eval/TERM` for the six terms, `eval/correlation` and `eval/absolute_error` (of values
+with the quality, over the states of these ships), the same as `eval_PRESET/...` for the presets of `--extra-variants`,
+`eval/mean_of_presets`, which selects the best network, and `ships`, a picture of some.
 """
 
 from __future__ import annotations
@@ -49,63 +48,65 @@ from leafwise.training.starship.builders import Built, ShipSampler, compared, ha
 WARM_UP = 0.02
 """Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
 EARLY = 0.2
-"""Share of the seeds of the first evaluation, which is there to show early that something happens."""
+"""Share of the seeds that the first evaluation uses, so that a first score comes early."""
 
 
 @dataclass(frozen=True)
 class Config(RunOptions):
     """Options of `leafwise train starship`."""
 
-    mix: tuple[str, ...] = ()
-    """Further variants that the same network learns, like preset=classic."""
-    shares: tuple[float, ...] = (1.0,)
-    """Share of each variant, --variant first, in batches, ships, memory and evaluations; scaled to add up to 1."""
+    extra_variants: tuple[str, ...] = ()
+    """Variants that the same network learns besides --variant, for example preset=classic."""
+    variant_shares: tuple[float, ...] = (1.0,)
+    """Share of each variant, --variant first, in batches, ships, replay buffer and evaluations. The shares are scaled to
+    add up to 1."""
     total_steps: Annotated[int, Range(1, 1e13)] = 8000
-    """Length of the run, in batches learned from."""
+    """Length of the run, in batches."""
     batch_size: Annotated[int, Range(1, 1e6)] = 256
-    """States in a batch."""
+    """Number of states in a batch."""
     learning_rate: Annotated[float, Range(1e-9, 1)] = 0.003
-    """Highest learning rate (Adam)."""
-    by_hand: Share = 0.15
-    """Share of the run that learns from hand-made ships alone."""
-    hand_ships: Annotated[int, Range(1, 1e7)] = 2000
-    """Hand-made ships to begin with."""
-    hand_exploration: Share = 0.4
-    """Chance of a random place instead of the hand-made one."""
-    finishes: Annotated[int, Range(0, 10000)] = 16
-    """Hand-made ships that a state is finished to; it counts as the best of them."""
+    """Maximum learning rate (Adam)."""
+    heuristic_share: Share = 0.15
+    """Share of the run that trains on ships of the hand-made builder only."""
+    heuristic_ships: Annotated[int, Range(1, 1e7)] = 2000
+    """Number of ships of the hand-made builder at the start."""
+    heuristic_exploration: Share = 0.4
+    """Probability of a random placement instead of the hand-made one."""
+    completions: Annotated[int, Range(0, 10000)] = 16
+    """Number of times that the hand-made builder completes a state. The best ship is the state's target."""
     build_every: Annotated[int, Range(1, 1e6)] = 50
-    """Batches between two times that ships are built."""
+    """Number of batches after which new ships are built."""
     ships: Annotated[int, Range(1, 100000)] = 48
-    """Ships built with the network each time."""
+    """Number of ships that the network builds each time."""
     exploration: Share = 0.08
-    """Chance of a random place instead of the network's."""
-    core_heat: Share = 0.0
-    """Temperature, in quality, at which cockpit and reactor are placed, the cockpit's rotation being drawn first (0: the best
-    places): with 0.01 the better of two places 0.01 apart is e times as likely."""
-    reflections: Share = 0.5
-    """Share of the ships that are learned from with left and right exchanged."""
+    """Probability of a random placement instead of the network's."""
+    core_temperature: Share = 0.0
+    """Temperature, in quality, at which cockpit and reactor are placed; the rotation of the cockpit is sampled first. With
+    0.01 a place that is 0.01 better is e times as likely (0: always the best place)."""
+    mirror_share: Share = 0.5
+    """Share of the training ships that are mirrored, left and right exchanged."""
     td_lambda: Share = 0.8
-    """Weight of what came of a state against the greatest value at its next decision (lambda)."""
+    """Lambda: weight of the final outcome of a state against the maximum value at its next decision."""
     buffer_size: Annotated[int, Range(1, 1e8)] = 60_000
-    """States that are kept to learn from, the latest, once the network builds."""
+    """Capacity of the replay buffer, in states, once the network builds."""
     hidden: tuple[int, int, int] = (16, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 500
-    """Batches between two evaluations."""
+    """Number of batches between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 1000)] = 200
-    """Seeds of an evaluation."""
+    """Number of seeds of an evaluation."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 60.0
-    """Seconds between two checkpoints, at least."""
+    """Minimum time between two checkpoints, in seconds."""
 
 
 class PresetRun:
-    """One variant of a run: its ships to learn from, and its share of everything."""
+    """One variant of a run: its training ships, and its share of everything."""
 
     def __init__(self, game: Game, blank: GridNetwork, config: Config, share: float) -> None:
         self.game, self.share, self.config = game, share, config
         self.batch, self.ships, self.hand_ships, self.most = (
-            max(1, round(share * n)) for n in (config.batch_size, config.ships, config.hand_ships, config.buffer_size)
+            max(1, round(share * n))
+            for n in (config.batch_size, config.ships, config.heuristic_ships, config.buffer_size)
         )
         self.seeds = range(SELECTION_SEED, SELECTION_SEED + max(2, round(share * config.evaluate_games)))
         self.blank = GridNetwork.create(game, config.hidden, tensors=blank.tensors)
@@ -119,36 +120,36 @@ class PresetRun:
         return GridNetwork.create(self.game, self.config.hidden, tensors=tensors).evaluator("newest")
 
     def fresh_ships(self, key: int, tensors: Tensors | None) -> list[Built]:
-        """Returns ships built by hand, or with `tensors` by looking ahead; some with left and right exchanged."""
+        """Builds ships by hand, or with `tensors` by looking ahead; some are mirrored."""
         config, sampler = self.config, ShipSampler(self.game, key)
         if tensors is None:
-            ships = [sampler.by_hand(config.hand_exploration, config.finishes) for _ in range(self.hand_ships)]
+            ships = [sampler.by_hand(config.heuristic_exploration, config.completions) for _ in range(self.hand_ships)]
         else:
             plans = Plans(self.game, self.evaluator(tensors))
-            how = (config.exploration, config.td_lambda, config.core_heat)
+            how = (config.exploration, config.td_lambda, config.core_temperature)
             ships = [sampler.ahead(plans, *how) for _ in range(self.ships)]
         grid = self.T.ship.grid
-        exchanged = sampler.rng.random(len(ships)) < config.reflections
+        exchanged = sampler.rng.random(len(ships)) < config.mirror_share
         return [
             ship._replace(rows=mirrored(ship.rows, grid)) if other else ship
             for ship, other in zip(ships, exchanged, strict=True)
         ]
 
     def remember(self, fresh: list[Built], *, all_of_them: bool) -> float:
-        """Keeps new ships, and of old ones as many as there is room for; returns the mean quality of the new ones."""
+        """Adds new ships to the replay buffer in place of old ones; returns the mean quality of the new ones."""
         both = joined([self.memory, *fresh])
         most = max(self.most, len(both.rows) if all_of_them else 0)
         self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
         return float(np.mean([potential(ship.last, FIRST, self.T.ship) for ship in fresh]))
 
     def sample(self, rng: np.random.Generator) -> tuple[Array, ...]:
-        """Returns what the network sees of some states, and what they count as; arrays that the next call writes anew."""
+        """Samples inputs and targets of states; the next call overwrites the arrays."""
         chosen = rng.integers(len(self.memory.rows), size=self.batch)
         self._room = self.blank.describe(self.memory.rows[chosen], self.T, self._room)
         return *self._room, self.memory.quality[chosen]
 
     def evaluate(self, tensors: Tensors, seeds: range) -> dict[str, Any]:
-        """Builds the ships of the first selection seeds; returns what is logged of them."""
+        """Builds the ships of the first selection seeds; returns their logged values."""
         if self._bar is None or len(self._bar) < len(seeds):
             self._bar = hand_made_bar(self.game, seeds)
         evaluator = self.evaluator(tensors)
@@ -163,7 +164,7 @@ class PresetRun:
 
 
 class Builds(Learner):
-    """One run: network, ships to learn from, files."""
+    """One run: network, training ships, files."""
 
     method, unit = "ship-values", "updates"
 
@@ -174,14 +175,19 @@ class Builds(Learner):
         from leafwise.training.networks import one_thread
         from leafwise.training.starship.grid import GridModule, device_to_learn
 
-        variants = (config.variant, *config.mix)
-        if len(config.shares) != len(variants) or not all(0 < share < np.inf for share in config.shares):
-            raise UserError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
+        variants = (config.variant, *config.extra_variants)
+        if len(config.variant_shares) != len(variants) or not all(
+            0 < share < np.inf for share in config.variant_shares
+        ):
+            raise UserError(
+                f"expected --variant-shares as {len(variants)} numbers above 0, got {config.variant_shares!r}"
+            )
         one_thread()
-        games = [self.game, *(find_variant(config.game, variant) for variant in config.mix)]
+        games = [self.game, *(find_variant(config.game, variant) for variant in config.extra_variants)]
         blank = GridNetwork.create(self.game, config.hidden)
         self.preset_runs = [
-            PresetRun(g, blank, config, s / sum(config.shares)) for g, s in zip(games, config.shares, strict=True)
+            PresetRun(g, blank, config, s / sum(config.variant_shares))
+            for g, s in zip(games, config.variant_shares, strict=True)
         ]
         self.device = device_to_learn()
         self.module = GridModule(blank).reset(config.seed).to(self.device)
@@ -196,7 +202,7 @@ class Builds(Learner):
         return self.updates
 
     def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
-        """Takes the state of a checkpoint."""
+        """Restores the state of a checkpoint."""
         from leafwise.training.networks import load_optimizer, load_parameters
 
         super().restore(tensors, metadata)
@@ -207,7 +213,7 @@ class Builds(Learner):
         self.updates, self.score = metadata["updates"], metadata["best"]
 
     def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
+        """Returns the state for a checkpoint: arrays and metadata."""
         from leafwise.training.networks import optimizer_tensors, parameters
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
@@ -217,7 +223,7 @@ class Builds(Learner):
         return tensors | more, {"updates": self.updates, "best": self.score} | told
 
     def step(self) -> dict[str, Any]:
-        """Builds ships, learns from those in memory; returns what is logged."""
+        """Builds ships and trains on the replay buffer; returns the logged values."""
         config, start, cpu = self.config, time.perf_counter(), time.process_time()
         logged = self.build()
         logged["train/loss"] = self.learn()
@@ -229,8 +235,8 @@ class Builds(Learner):
         return logged
 
     def build(self) -> dict[str, float]:
-        """Builds the ships that come before the next batches: by hand first, all at once, later some by looking ahead."""
-        by_hand = self.updates < self.config.by_hand * self.config.total_steps
+        """Builds the ships before the next batches: by hand all at once at the start, later some by looking ahead."""
+        by_hand = self.updates < self.config.heuristic_share * self.config.total_steps
         if by_hand and self.updates:
             return {}
         key = (self.config.seed * 1_000_003 + self.updates) % SELECTION_SEED
@@ -242,7 +248,7 @@ class Builds(Learner):
         return {"train/quality": float(np.mean(found))}
 
     def learn(self) -> float:
-        """Learns from `build_every` batches; returns their mean loss."""
+        """Trains on `build_every` batches; returns their mean loss."""
         import torch
 
         config, total = self.config, 0.0
@@ -265,14 +271,14 @@ class Builds(Learner):
 
     @property
     def rate(self) -> float:
-        """The learning rate now."""
+        """The current learning rate."""
         t = self.updates / self.config.total_steps
         if t < WARM_UP:
             return self.config.learning_rate * (t + 1e-3) / WARM_UP
         return self.config.learning_rate * (0.05 + 0.475 * (1 + np.cos(np.pi * (t - WARM_UP) / (1 - WARM_UP))))
 
     def evaluate(self, share: float) -> dict[str, Any]:
-        """Builds the ships of a share of the selection seeds; returns what is logged.
+        """Builds the ships of a share of the selection seeds; returns the logged values.
 
         Keeps the network if they are the best so far, or the first of all seeds.
         """

@@ -70,6 +70,20 @@ def is_board(text: str) -> bool:
     return BOARD.search(text) is not None
 
 
+def is_position(game: Game, text: str) -> bool:
+    """Whether a text is a position: it looks like a board, or begins with no action and is one that the game reads."""
+    if is_board(text):
+        return True
+    names = move_names(game, text)
+    if not names or is_action(game, names[0]):
+        return False
+    try:
+        game.parse(text)
+    except UserError:
+        return False
+    return True
+
+
 def after_moves(state: State, names: Sequence[str], text: str) -> State:
     """Returns the position after moves and outcomes by name; raises ValueError that says which one of `text` cannot be."""
     left = list(names)

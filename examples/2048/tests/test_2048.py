@@ -109,7 +109,7 @@ def test_a_minute_of_learning_beats_a_greedy_player_by_a_factor(tmp_path: Path) 
         "ntuple-td",
         run=str(tmp_path / "run"),
         total_steps=6_000_000,
-        hold=0.7,
+        decay_start=0.7,
         final_learning_rate=0.0125,
         interval=200_000,
         evaluate_every=30,

@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 from math import comb
 from pathlib import Path
 
@@ -110,6 +112,13 @@ def test_known_values(solver: Solver, mine: int, theirs: int, chance: float) -> 
     for sides, player in (((mine, theirs), "white"), ((theirs, mine), "black")):
         state = solver.game.parse("white off 1 {}, black off 1 {}, {} throws".format(*sides, player))
         assert solver.value(state) == pytest.approx(chance, abs=1e-7)
+
+
+def test_the_command_reads_a_position() -> None:
+    folder = str(Path(leafwise_ur.__file__).parent)
+    position = "white off 1 14, black off 1 14, white throws"
+    command = ["leafwise", "solve", "ur", "--pieces", "2", "--module", folder, "--moves", position]
+    assert "+0.142857" in subprocess.check_output([sys.executable, "-m", *command], text=True)
 
 
 def random_positions(rng: random.Random, n: int) -> list[tuple[Side, Side]]:

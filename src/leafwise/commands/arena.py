@@ -160,4 +160,6 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     counts = {"openings": len(tournament.positions), "games": tournament.games, "complete": tournament.complete}
     yield {**tournament.settings(), **counts, **figures}, tables(tournament, figures)
     if interrupted:
-        raise Interrupted(f"go on with --json {file} --resume" if file else "nothing was kept: --json FILE keeps games")
+        raise Interrupted(
+            f"continue with --json {file} --resume" if file else "nothing was kept: --json FILE keeps games"
+        )

@@ -218,7 +218,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
             **where,
         )
     if evaluation is None:
-        how = f"go on with --file {config.file} --resume" if file else "nothing was kept: --file FILE keeps games"
+        how = f"continue with --file {config.file} --resume" if file else "nothing was kept: --file FILE keeps games"
         raise Interrupted(how)
     if config.save:
         write_named(Path(config.save), "\n".join(evaluation.records).encode())

@@ -114,7 +114,7 @@ def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
         rest = rest if plain else with_recipe(name, found.name, rest)
     added = shlex.join(with_recipe(name, found.name, [])) if helps else ""
     more = [
-        paragraphs(f"What {name}'s recipe adds where it is not given: {added or 'nothing'}."),
+        paragraphs(f"{name.capitalize()}'s recipe sets these options unless you give them: {added or 'none'}."),
         *help_of_game(Method, [name]),
     ]
     return found, *parse_options(found.options, rest, f"leafwise train {name} --method {found.name}", more)
@@ -202,7 +202,7 @@ def main(method: Method, config: Any, file: Path | None, several: SeededRuns | N
         raise
     except OSError as problem:  # whatever it tells of: a run writes many files
         what = cannot_use(problem, "the run folder")
-        raise UserError(f"{what}; the run keeps its last checkpoint, continue with --resume") from None
+        raise UserError(f"{what}; the run was saved at its last checkpoint; continue with --resume") from None
     except KeyboardInterrupt:
         raise Interrupted("a run that had begun goes on with --resume") from None
     yield "\n".join(at_a_glance(path, method.name))

@@ -20,8 +20,8 @@ GAME = leafwise.game("trilobite")
 POSITIONS = Path(__file__).parents[3] / "experiments" / "search" / "positions" / "3x3-three-in-a-row.jsonl"
 NETWORKS = [random_network(GAME, (16, 8), seed, head="policy", sees=BOTH) for seed in (1, 2)]
 SMALL: dict[str, Any] = {
-    "game": "trilobite", "total_steps": 8, "positions": 1500, "buffer_size": 8000, "passes": 8.0, "plies": 5,
-    "batch_size": 256, "hidden": (16, 8), "simulations": 24, "match_pairs": 100, "judged": 0,
+    "game": "trilobite", "total_steps": 8, "positions": 1500, "buffer_size": 8000, "epochs": 8.0, "plies": 5,
+    "batch_size": 256, "hidden": (16, 8), "simulations": 24, "match_pairs": 100, "solver_positions": 0,
     "checkpoint_seconds": 0.0, "evaluate_every": 4,
 }  # fmt: skip
 HOW = How(simulations=30, sampled=4, noise=0.25, concentration=10.0, td_lambda=1.0)

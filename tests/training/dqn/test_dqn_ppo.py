@@ -24,13 +24,13 @@ GAME = leafwise.game("trilobite")
 DQN: dict[str, Any] = {
     "game": "trilobite", "total_steps": 60_000, "envs": 100, "buffer_size": 20_000, "batch_size": 256, "train_every": 100,
     "learning_starts": 2000, "learning_rate": 0.004, "plies": 5,
-    "final_exploration": 0.5, "hidden": (32, 16), "interval": 20_000, "match_pairs": 100, "judged": 0,
+    "final_exploration": 0.5, "hidden": (32, 16), "interval": 20_000, "match_pairs": 100, "solver_positions": 0,
     "checkpoint_seconds": 0.0,
 }  # fmt: skip
 PPO: dict[str, Any] = {
     "game": "trilobite", "total_steps": 30_720, "envs": 32, "rollout": 64, "batch_size": 256, "evaluate_every": 5,
     "hidden": (32, 16), "opponent": "random",
-    "match_pairs": 100, "match_plies": 5, "judged": 0, "checkpoint_seconds": 0.0,
+    "match_pairs": 100, "match_plies": 5, "solver_positions": 0, "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
 
@@ -86,12 +86,12 @@ def test_features_beside_an_observation_are_asked_at_decisions_where_they_alone_
 
 
 def test_ppo_plays_against_itself_as_it_is_and_was(tmp_path) -> None:
-    learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), **{**PPO, "opponent": "self", "newest": 0.0}))
+    learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), **{**PPO, "opponent": "self", "newest_share": 0.0}))
     first = learner.newest.tensors["dense"]
     learner.step()
     assert np.array_equal(learner.seated.weights.dense, first)  # the only one in the pool
     assert not np.array_equal(learner.exported().tensors["dense"], first)
-    learner.config = replace(learner.config, newest=1.0)
+    learner.config = replace(learner.config, newest_share=1.0)
     learner.seat_opponent()
     assert np.array_equal(learner.seated.weights.dense, learner.exported().tensors["dense"])
     assert learner.rate() < learner.config.learning_rate
@@ -281,18 +281,18 @@ def test_a_module_that_a_learner_plays_against_is_asked_in_batches_and_says_the_
 
 FRIDAY: dict[str, Any] = {
     "game": "friday", "variant": "level=1", "reward": "shaped", "sees": "features+observation", "hidden": (16, 16), "envs": 16,
-    "rollout": 16, "batch_size": 64, "evaluate_every": 100, "match_pairs": 100, "match_plies": 0, "judged": 0,
+    "rollout": 16, "batch_size": 64, "evaluate_every": 100, "match_pairs": 100, "match_plies": 0, "solver_positions": 0,
 }  # fmt: skip
 
 
 def test_ppo_imitates_a_guide(tmp_path) -> None:
-    config = ppo.Config(run=str(tmp_path / "x"), guide="greedy:pirates,ties=first", guided=6000, **FRIDAY)
+    config = ppo.Config(run=str(tmp_path / "x"), guide="greedy:pirates,ties=first", guide_decisions=6000, **FRIDAY)
     learner = ppo.MaskedPpo(config)
     seen = recorded(learner.model, learner.game, config.guide, 500)
     assert len(seen["actions"]) >= 500
     assert seen["masks"][np.arange(len(seen["actions"])), seen["actions"]].all()
     before = likely(learner.model, seen)
-    imitate(learner.model, learner.game, config.guide, config.guided)
+    imitate(learner.model, learner.game, config.guide, config.guide_decisions)
     assert likely(learner.model, seen) > before + 0.1
     learner.folder.lock.release()
 
@@ -313,7 +313,13 @@ def test_returns_of_steps_end_where_an_episode_does() -> None:
 
 def test_ppo_begins_in_easier_variants_and_goes_on_in_them(tmp_path) -> None:
     easy = ("level=1,start_life=31", "level=1,start_life=25")
-    options = {**FRIDAY, "easy": easy, "eased": 1024, "total_steps": 2048, "checkpoint_seconds": 0.0}
+    options = {
+        **FRIDAY,
+        "easy_variants": easy,
+        "curriculum_decisions": 1024,
+        "total_steps": 2048,
+        "checkpoint_seconds": 0.0,
+    }
     config = ppo.Config(run=str(tmp_path / "x"), **options)
     whole, stopped = ppo.MaskedPpo(config), ppo.MaskedPpo(replace(config, run=str(tmp_path / "y")))
     assert [whole.place_of(done) for done in (0, 511, 512, 1024)] == [0, 0, 1, 2]
@@ -333,5 +339,5 @@ def test_ppo_begins_in_easier_variants_and_goes_on_in_them(tmp_path) -> None:
     assert all(np.array_equal(found[name], tensor) for name, tensor in expected.items())
     for learner in (whole, again):
         learner.folder.lock.release()
-    with pytest.raises(ValueError, match="--easy in a single-player game, got 'trilobite'"):
-        ppo.train(ppo.Config(run=str(tmp_path / "z"), **{**PPO, "easy": ("",)}))
+    with pytest.raises(ValueError, match="--easy-variants in a single-player game, got 'trilobite'"):
+        ppo.train(ppo.Config(run=str(tmp_path / "z"), **{**PPO, "easy_variants": ("",)}))

@@ -296,7 +296,7 @@ def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGINT)
     out, error = process.communicate()
     assert process.returncode == 130
-    assert error.splitlines()[-1] == f"interrupted; go on with --json {file} --resume"
+    assert error.splitlines()[-1] == f"interrupted; continue with --json {file} --resume"
     written = json.loads(file.read_text())
     assert f"trilobite: {len(written['played'])} of 20000 games" in out
     assert written["complete"] is False

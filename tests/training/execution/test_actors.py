@@ -13,16 +13,16 @@ from running.training import checkpoint
 
 SELFPLAY: dict[str, Any] = {
     "game": "trilobite", "total_steps": 4, "positions": 1200, "buffer_size": 5000, "plies": 7, "batch_size": 256,
-    "hidden": (8,), "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "piece": 500, "staleness": 1,
+    "hidden": (8,), "match_pairs": 100, "solver_positions": 0, "checkpoint_seconds": 0.0, "job_size": 500, "staleness": 1,
 }  # fmt: skip
 DQN: dict[str, Any] = {
     "game": "trilobite", "total_steps": 6000, "envs": 80, "interval": 3000, "buffer_size": 4000, "learning_starts": 500,
-    "batch_size": 128, "train_every": 256, "hidden": (8,), "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0,
-    "piece": 640, "staleness": 1,
+    "batch_size": 128, "train_every": 256, "hidden": (8,), "match_pairs": 100, "solver_positions": 0, "checkpoint_seconds": 0.0,
+    "job_size": 640, "staleness": 1,
 }  # fmt: skip
 ALPHAZERO: dict[str, Any] = {
     "game": "trilobite", "total_steps": 4, "positions": 600, "buffer_size": 1500, "plies": 3, "batch_size": 256,
-    "hidden": (8,), "simulations": 10, "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "piece": 250,
+    "hidden": (8,), "simulations": 10, "match_pairs": 100, "solver_positions": 0, "checkpoint_seconds": 0.0, "job_size": 250,
     "staleness": 1, "evaluate_every": 2,
 }  # fmt: skip
 METHODS = {

@@ -28,8 +28,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX"),
 ]
 OPTIONS: dict[str, Any] = {
-    "game": "trilobite", "total_steps": 12, "positions": 100_000, "buffer_size": 50_000, "plies": 7, "passes": 0.1,
-    "batch_size": 256, "hidden": (8,), "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "piece": 5_000,
+    "game": "trilobite", "total_steps": 12, "positions": 100_000, "buffer_size": 50_000, "plies": 7, "epochs": 0.1,
+    "batch_size": 256, "hidden": (8,), "match_pairs": 100, "solver_positions": 0, "checkpoint_seconds": 0.0, "job_size": 5_000,
     "staleness": 1, "depth": 2,
 }  # fmt: skip
 CLUSTER = ["--cluster", "local", "--processes", "2"]

@@ -42,11 +42,11 @@ from running.waiting import until
 GAME = leafwise.game("threes")
 SMALL: dict[str, Any] = {
     "game": "threes", "total_steps": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20,
-    "checkpoint_seconds": 0.0, "average": 2.0,
+    "checkpoint_seconds": 0.0, "average_exponent": 2.0,
 }  # fmt: skip
 WORDS = [
     "--game", "threes", "--total-steps", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
-    "--checkpoint-seconds", "0.0", "--average", "2.0",
+    "--checkpoint-seconds", "0.0", "--average-exponent", "2.0",
 ]  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def test_the_last_network_is_kept_unless_another_is_clearly_better(lead, tmp_pat
         return played._replace(scores=played.scores + ahead)
 
     monkeypatch.setattr(td, "play_games", play)
-    options = {**SMALL, "total_steps": 100_000, "evaluate_every": 1, "average": 0.0, "evaluate_games": 4}
+    options = {**SMALL, "total_steps": 100_000, "evaluate_every": 1, "average_exponent": 0.0, "evaluate_games": 4}
     run = td.train(td.Config(run=str(tmp_path), **options))
     assert met == [SELECTION_SEED, SELECTION_SEED, REMATCH_SEED, REMATCH_SEED]
     last = load_tensors(run / "state.safetensors")[0]["table"]
@@ -97,8 +97,8 @@ def test_the_last_network_is_kept_unless_another_is_clearly_better(lead, tmp_pat
 
 
 def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
-    options = {**SMALL, "total_steps": 200_000, "average": 0.0, "evaluate_every": 100, "evaluate_games": 4}
-    options |= {"coherence": True, "init_from": str(run), "pruned": 2000, "learning_rate": 1.0}
+    options = {**SMALL, "total_steps": 200_000, "average_exponent": 0.0, "evaluate_every": 100, "evaluate_games": 4}
+    options |= {"coherence": True, "init_from": str(run), "prune_moves": 2000, "learning_rate": 1.0}
     before = load_ntuples(run / "model.safetensors", GAME)
     kept = looked_up(before, 2000, options.get("seed", 1))
     assert 0 < np.count_nonzero(kept) < 0.5 * np.count_nonzero(before.weights.table)
@@ -113,8 +113,8 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
     assert np.array_equal(cut, whole)
     assert not whole[~kept].any()
     assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
-    with pytest.raises(ValueError, match="expected --coherence and --init-from with --pruned, got one or none"):
-        td.NTupleTd(td.Config(game="threes", pruned=5, coherence=True))
+    with pytest.raises(ValueError, match="expected --coherence and --init-from with --prune-moves, got one or none"):
+        td.NTupleTd(td.Config(game="threes", prune_moves=5, coherence=True))
 
 
 def test_games_that_look_entries_up_learn_nothing_and_more_of_them_look_up_more():
@@ -153,7 +153,8 @@ VARIANTS: dict[str, list[str]] = {
         "--coherence", "--learning-rate", "1.0", "--final-learning-rate", "0.1", "--splits", "24 96", "--target", "score",
     ],
     "afterstate, survival, target depth": [
-        "--valued", "afterstate", "--small", "hint blank_merge", "--target", "survival", "--optimism", "20", "--target-depth", "1",
+        "--value-stage", "afterstate", "--small-tables", "hint blank_merge", "--target", "survival", "--initial-value", "20",
+        "--target-depth", "1",
     ],
     "actors, TD(0)": ["--actors", "2", "--td-lambda", "0"],
 }  # fmt: skip
@@ -173,7 +174,7 @@ def test_every_way_of_learning_learns(name, tmp_path):
 
 @pytest.mark.parametrize(("hold", "last"), [(1.0, 0.25), (0.5, 0.01), (0.0, 0.01)])
 def test_the_rate_ends_where_it_should_though_a_trajectory_overshoots(hold, last):
-    config = td.Config(game="threes", total_steps=100, learning_rate=0.25, final_learning_rate=0.01, hold=hold)
+    config = td.Config(game="threes", total_steps=100, learning_rate=0.25, final_learning_rate=0.01, decay_start=hold)
     assert [td.rate_at(config, moves) for moves in (0, 100, 130)] == pytest.approx([0.25, last, last])
 
 
@@ -268,7 +269,7 @@ def highest(row):
 
 
 def test_a_carousel_begins_in_turn_at_a_start_and_where_its_tiles_were_first_met(tmp_path):
-    options = {**SMALL, "tuples": "0123 4567", "carousel": "24 96", "average": 0.0}
+    options = {**SMALL, "tuples": "0123 4567", "carousel": "24 96", "average_exponent": 0.0}
     learner = td.NTupleTd(td.Config(run=str(tmp_path / "run"), **options))
     actor, turns = learner.actors[0], []
     for _ in range(400):

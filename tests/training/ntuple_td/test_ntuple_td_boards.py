@@ -19,7 +19,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     register_game(stacks.GAME)
     path = tmp_path_factory.mktemp("runs") / "stacks"
     words = ["--game", "stacks", "--run", str(path), "--total-steps", "400000", "--interval", "100000"]
-    words += ["--tuples", "01234 56789 abcde 3489 8d 9e", "--small", "empty pairs", "--coherence"]
+    words += ["--tuples", "01234 56789 abcde 3489 8d 9e", "--small-tables", "empty pairs", "--coherence"]
     assert learn("ntuple-td", [*words, "--learning-rate", "1", "--evaluate-every", "2", "--evaluate-games", "50"]) == 0
     return path
 

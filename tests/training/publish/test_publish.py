@@ -80,7 +80,10 @@ def test_a_card_names_the_method_of_its_command_or_the_default(told: dict[str, A
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        ("trilobite --judged 20 --judged-plies 1 7 --depths 1 --unit-games 200", "Share of 20 critical positions"),
+        (
+            "trilobite --solver-positions 20 --solver-opening-plies 1 7 --depths 1 --unit-games 200",
+            "Share of 20 critical positions",
+        ),
         ("starshipplace --games 2 --unit-games 4", "| gain, paired |"),
         ("trap --unit-games 0", "python -m leafwise.experiments.trap.turns"),
     ],
@@ -120,7 +123,7 @@ def cluster() -> Iterator[list[str]]:
 @pytest.mark.parametrize(
     "words",
     [
-        "trilobite --judged 20 --judged-plies 1 7 --depths 1 2 --unit-games 300",
+        "trilobite --solver-positions 20 --solver-opening-plies 1 7 --depths 1 2 --unit-games 300",
         "starshipplace --games 12 --unit-games 4",
         "friday --variants level=1 level=2 --games 120 --calibrate 60 --unit-games 0",
     ],
@@ -145,7 +148,7 @@ def test_models_that_no_run_wrote_options_of_other_kinds_and_large_files_are_ref
     save_tensors(own, tensors, {name: value for name, value in told.items() if name not in ("steps", "commit")})
     for words, message in (
         (str(own), "expected what a run tells of its model, got no steps, commit\n"),
-        ("trilobite --step 0.5", "expected options among --judged, --judged-plies"),
+        ("trilobite --step 0.5", "expected options among --solver-positions, --solver-opening-plies"),
         ("threes-small --depths 1", "options among --games, --step, --loss-games, --first-seed, got --depths"),
         ("threes-small --first-seed 5", "expected --first-seed of at least 1000000, got 5"),
         ("starshipplace --games 1", "expected --games as one number of ships, at least 2, got (1,)"),

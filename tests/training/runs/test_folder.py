@@ -97,7 +97,7 @@ def test_a_damaged_checkpoint_costs_the_time_since_the_one_before(how: str, tmp_
     assert found[1] == {"number": 1}
     said = capsys.readouterr().err
     assert said.startswith("warning: ")
-    assert said.endswith("; goes on from the checkpoint before it\n")
+    assert said.endswith("; continues from the previous checkpoint\n")
     assert said.count("\n") == 1
     folder.save({"x": np.zeros(3, np.float32)}, {"number": 3})
     assert load_tensors(tmp_path / BEFORE)[1] == {"number": 1}, "the good one is kept"
@@ -376,7 +376,7 @@ def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[st
     train_to_the_end(learner, events)
     said = capsys.readouterr().out.splitlines()
     assert said == [
-        "learns Threes by dqn: 3,000 decisions, about 10 seconds on this machine",
+        "training Threes with dqn: 3,000 decisions, about 10 seconds on this machine",
         "2,000 of 3,000 decisions: mean score 22,200",
         "3,000 of 3,000 decisions: mean score 33,300",
     ]

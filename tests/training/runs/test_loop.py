@@ -33,7 +33,7 @@ def test_the_first_line_tells_how_long_a_run_takes_by_steps_that_compile_nothing
     for is_evaluated in evaluated:
         run.done += 100
         lines += pace.lines(is_evaluated)
-    assert lines == ([f"learns Nim by dqn: 1,000 moves, {told} on this machine"] if told else [])
+    assert lines == ([f"training Nim with dqn: 1,000 moves, {told} on this machine"] if told else [])
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,11 @@ from running.training import learn, refusal
 TD: dict[str, Any] = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
 SELFPLAY: dict[str, Any] = {
     "game": "trilobite", "total_steps": 1, "positions": 200, "buffer_size": 400, "batch_size": 64, "hidden": (8, 8),
-    "match_pairs": 100, "judged": 0,
+    "match_pairs": 100, "solver_positions": 0,
 }  # fmt: skip
 DQN: dict[str, Any] = {
     "game": "trilobite", "total_steps": 2000, "envs": 50, "buffer_size": 1000, "batch_size": 32, "learning_starts": 500,
-    "interval": 1000, "hidden": (8, 8), "match_pairs": 100, "judged": 0,
+    "interval": 1000, "hidden": (8, 8), "match_pairs": 100, "solver_positions": 0,
 }  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def test_a_run_writes_its_options_and_they_repeat_it(run: Path, tmp_path: Path) 
 
 
 def test_files_of_options_hold_every_kind_of_value(tmp_path: Path) -> None:
-    config = selfplay.Config(**{**SELFPLAY, "mix": ('a "b"\\ é',), "guide": "", "rare": 1e-9, "resume": True})
+    config = selfplay.Config(**{**SELFPLAY, "variants": ('a "b"\\ é',), "guide": "", "rare": 1e-9, "resume": True})
     (tmp_path / "x.toml").write_text(to_toml(described(config)), encoding="utf-8")
     assert selfplay.Config(**read_options(tmp_path / "x.toml", selfplay.Config), resume=True) == config
 
@@ -92,7 +92,7 @@ def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None
         words = ["--game", options["game"], "--run", str(path), "--resume", "--total-steps"]
         assert learn(method, [*words, str(longer)]) == 0
         said = capsys.readouterr().out
-        assert f"the run is lengthened from {options['total_steps']:,} to {longer:,} {learner.unit}" in said
+        assert f"the run is extended from {options['total_steps']:,} to {longer:,} {learner.unit}" in said
         assert json.loads((path / "results.json").read_text())["steps"] > 0
         assert tomllib.loads((path / "config.toml").read_text())["total_steps"] == longer
         resumed = learner(replace(config, total_steps=longer, resume=True))
@@ -104,9 +104,9 @@ def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None
 
 def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch) -> None:
     assert recipe("friday", "value-td", None) == recipe("friday", "selfplay", None)
-    assert recipe("friday", "selfplay", "level=2")["easy"] == ["level=2,start_life=31"]
-    assert "easy" not in recipe("friday", "selfplay", "level=2,start_life=40")
-    assert not {"mix", "shares", "easy"} & set(recipe("starship", "ship-values", "preset=scout"))
+    assert recipe("friday", "selfplay", "level=2")["easy_variants"] == ["level=2,start_life=31"]
+    assert "easy_variants" not in recipe("friday", "selfplay", "level=2,start_life=40")
+    assert not {"extra_variants", "variant_shares"} & set(recipe("starship", "ship-values", "preset=scout"))
     assert recipe("threes", "ntuple-td", None) == {}
     for name in leafwise.envs.registry.games():
         for method in methods(name).values():
@@ -116,7 +116,12 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
     words = with_recipe("friday", "selfplay", ["--total-steps", "3", "--config", "x.toml"])
     assert words.count("--total-steps") == 1
     assert not {"--positions", "--batch-size"} & set(words)
-    assert words[words.index("--mix") + 1 : words.index("--easy")] == ["level=1", "level=2", "level=3", "level=4"]
+    assert words[words.index("--variants") + 1 : words.index("--easy-variants")] == [
+        "level=1",
+        "level=2",
+        "level=3",
+        "level=4",
+    ]
     assert run_leafwise(["train", "starship", "--batch-size", "0"]) == 2
     assert "expected --batch-size of 1 to 1,000,000, got 0" in capsys.readouterr().err
     for words, problem in (
@@ -237,8 +242,8 @@ REFUSED = {
         "--tuples 012g": "expected tuples of 1 to 7 different cells 0..15, got (0, 1, 2, 16)",
         "--splits 1537": "expected --splits among 1, 2, 3, 6",
         "--splits '3072 1536'": "expected --splits with cells ascending",
-        "--small decks": "expected small tables among deck, deck_empties",
-        "--small hint": "expected --small without hint, or --valued afterstate",
+        "--small-tables decks": "expected small tables among deck, deck_empties",
+        "--small-tables hint": "expected --small-tables without hint, or --value-stage afterstate",
         "--actors 0": "expected --actors of 1 to 64, got 0",
         "--target-depth 9": "expected --target-depth of 0 to 3, got 9",
         "--target fame": "fame",
@@ -246,7 +251,7 @@ REFUSED = {
         "--init-from threes-small --power 0.5": "expected --init-from with a model of",
         "--init-from threes-small --tuples 0123": "expected --init-from with a model of",
         "--total-stpes 5": "perhaps --total-steps",
-        "--valued dealt": "expected --valued among entered, afterstate, got 'dealt'",
+        "--value-stage dealt": "expected --value-stage among entered, afterstate, got 'dealt'",
     },
     "ntuple-q --game threes": {
         "--actors 2": "ntuple-q: expected --actors 1, got 2",
@@ -261,17 +266,17 @@ REFUSED = {
         "--variant k=x": "expected INT for k in --variant, got 'x'",
         "--hidden 6": "multiples of 4",
         "--sees all": "expected sees among features, parity, observation, features+observation, got 'all'",
-        "--even 2": "expected --even of 0 to 1, got 2.0",
+        "--max-opening-value 2": "expected --max-opening-value of 0 to 1, got 2.0",
         "--game cassis --exact-nodes 9": "expected a game whose solver can be given a limit of nodes, got 'cassis'",
         "--head max": "expected --head value, or wdl in a two-player game, got 'max'",
         "--game friday --head wdl": "expected --head value, or wdl in a two-player game, got 'wdl'",
         "--match-from-start 0.5": "expected --match-from-start in a two-player game with chance, got 'trilobite'",
-        "--staleness 1": "expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream",
+        "--staleness 1": "expected --job-size with --staleness, --processes or --cluster, got 0: the learner plays all games",
         "--game cassis --variant n=9": "expected n of 3 to 8, got 9",
     },
     "alphazero --game trilobite": {
         "--simulations 1": "expected --simulations of 2 to 1,000,000, got 1",
-        "--piece 0": "expected --piece of 1 to 100,000,000, got 0",
+        "--job-size 0": "expected --job-size of 1 to 100,000,000, got 0",
         "--init-from trilobite7x6 --variant board=7x6,k=4": "expected --init-from with the head policy",
     },
     "dqn --game trilobite": {
@@ -283,7 +288,7 @@ REFUSED = {
         "--sees features": "expected --sees features+observation with --head max",
         "--sees nothing": "expected --sees among",
         "--tau 2": "expected --tau of 0 to 1, got 2.0",
-        "--processes 2": "expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream",
+        "--processes 2": "expected --job-size with --staleness, --processes or --cluster, got 0: the learner plays all games",
     },
     "ppo --game trilobite": {
         "--epochs 0": "expected --epochs of 1 to 1,000, got 0",

@@ -24,10 +24,16 @@ from leafwise.training.starship import ppo as ship_ppo
 from leafwise.training.starship import ship_changes, ship_values
 from running.training import cut_and_compare
 
-BATCHES: dict[str, Any] = {"game": "trilobite", "match_pairs": 100, "judged": 0, "hidden": (8, 8), "batch_size": 64}
+BATCHES: dict[str, Any] = {
+    "game": "trilobite",
+    "match_pairs": 100,
+    "solver_positions": 0,
+    "hidden": (8, 8),
+    "batch_size": 64,
+}
 SHIPS: dict[str, Any] = {"game": "starship", "evaluate_games": 2, "evaluate_every": 1}
 PLAYED: dict[str, Any] = {**BATCHES, "positions": 200, "buffer_size": 400, "total_steps": 4}
-PIECES = {**PLAYED, "piece": 80, "staleness": 1}
+PIECES = {**PLAYED, "job_size": 80, "staleness": 1}
 SEARCHED = {**PIECES, "simulations": 10, "evaluate_every": 2}
 Q: dict[str, Any] = {
     **BATCHES, "total_steps": 4000, "envs": 50, "buffer_size": 1000, "learning_starts": 500, "interval": 1000, "train_every": 200,
@@ -37,8 +43,16 @@ ACTIONS: dict[str, Any] = {
 }  # fmt: skip
 MASKED = {**BATCHES, "total_steps": 512, "envs": 8, "rollout": 16, "evaluate_every": 2, "opponent": "random"}
 NTUPLES = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
-CAROUSEL = {**NTUPLES, "tuples": "0123 4567", "carousel": "24 96", "average": 2.0, "coherence": True}
-BUILT = {**SHIPS, "total_steps": 8, "batch_size": 8, "build_every": 2, "hand_ships": 3, "finishes": 1, "ships": 1}
+CAROUSEL = {**NTUPLES, "tuples": "0123 4567", "carousel": "24 96", "average_exponent": 2.0, "coherence": True}
+BUILT = {
+    **SHIPS,
+    "total_steps": 8,
+    "batch_size": 8,
+    "build_every": 2,
+    "heuristic_ships": 3,
+    "completions": 1,
+    "ships": 1,
+}
 CHANGED = {**SHIPS, "total_steps": 8, "batch_size": 8, "change_every": 2, "ships": 1, "tries": 20, "buffer_size": 50}
 PLACED = {**SHIPS, "total_steps": 64, "envs": 2, "rollout": 8, "batch_size": 16, "epochs": 1, "channels": 2}
 LEARNERS: dict[str, tuple[Any, type, dict[str, Any]]] = {
@@ -51,7 +65,7 @@ LEARNERS: dict[str, tuple[Any, type, dict[str, Any]]] = {
     "dqn, actions": (dqn.QLearner, dqn.Config, Q | ACTIONS),
     "dqn, searched actions": (dqn.QLearner, dqn.Config, {**Q, "target_depth": 2, "priority": 0.6}),
     "dqn, states": (dqn.QLearner, dqn.Config, {**Q, "head": "value", "n_step": 2}),
-    "dqn, pieces": (dqn.QLearner, dqn.Config, {**Q, "piece": 500, "staleness": 1}),
+    "dqn, pieces": (dqn.QLearner, dqn.Config, {**Q, "job_size": 500, "staleness": 1}),
     "ppo": (ppo.MaskedPpo, ppo.Config, MASKED),
     "ship-values": (ship_values.Builds, ship_values.Config, BUILT),
     "ship-changes": (ship_changes.Changes, ship_changes.Config, CHANGED),
@@ -85,7 +99,10 @@ MODULES: dict[str, tuple[Any, type, dict[str, Any]]] = {
         dqn.QLearner, dqn.Config, {**Q, "network": "resnet,blocks=1,channels=4", "head": "value", "tau": 0.1},
     ),
     "alphazero, a module": (alphazero.AlphaZero, alphazero.Config, {**SEARCHED, "network": text_of(Dropping)}),
-    "ppo, a module": (ppo.MaskedPpo, ppo.Config, {**MASKED, "network": "mlp,hidden=16", "opponent": "self", "judged": 20}),
+    "ppo, a module": (
+        ppo.MaskedPpo, ppo.Config,
+        {**MASKED, "network": "mlp,hidden=16", "opponent": "self", "solver_positions": 20},
+    ),
 }  # fmt: skip
 for _, _, few in MODULES.values():
     del few["hidden"]

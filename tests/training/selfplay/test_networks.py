@@ -29,8 +29,9 @@ from running.training import cut_and_compare, learn, refusal
 
 GAME, THREES = leafwise.game("trilobite"), leafwise.game("threes")
 SMALL: dict[str, Any] = {
-    "game": "trilobite", "network": "resnet,blocks=1,channels=8,hidden=16", "total_steps": 5, "games": 600, "piece": 150,
-    "passes": 6.0, "plies": 7, "batch_size": 256, "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "exact_nodes": 50,
+    "game": "trilobite", "network": "resnet,blocks=1,channels=8,hidden=16", "total_steps": 5, "games": 600, "job_size": 150,
+    "epochs": 6.0, "plies": 7, "batch_size": 256, "match_pairs": 100, "solver_positions": 0, "checkpoint_seconds": 0.0,
+    "exact_nodes": 50,
 }  # fmt: skip
 
 
@@ -113,7 +114,7 @@ def test_a_run_that_is_cut_goes_on_to_the_same_tensors_however_many_processes_pl
 
 def test_value_td_learns_what_the_network_says_of_the_next_positions(tmp_path: Any) -> None:
     config = value_td.Config(run=str(tmp_path / "td"), **{**SMALL, "network": "mlp,hidden=16", "exact_nodes": 0})
-    learner = value_td.ValueTd(replace(config, td_lambda=0.0, exploration=0.0, earlier=0.0))
+    learner = value_td.ValueTd(replace(config, td_lambda=0.0, exploration=0.0, pool_share=0.0))
     learner.play()
     rows, targets = (learner.replay[name][: learner.replay.filled] for name in ("rows", "targets"))
     said = learner.newest.batch(rows, GAME.tables())
@@ -230,7 +231,7 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
         "--plies",
         "3",
     ]
-    words += ["--judged", "0", "--match-pairs", "100", "--batch-size", "128"]
+    words += ["--solver-positions", "0", "--match-pairs", "100", "--batch-size", "128"]
     named = ["--network", "own_value:Net"]
     assert "expected --module with the file or package 'own_value'" in refusal("selfplay", [*words, *named], capsys)
     module = ["--module", str(tmp_path / "own_value.py")]
@@ -250,5 +251,5 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
         (["--network", "mlp", "--rare", "0.1"], "expected --rare with --network sparse alone, got 0.1 and 'mlp'"),
     ):
         assert message in refusal("selfplay", [*words, *module, *more], capsys)
-    assert learn("selfplay", [*words, *module, *named, "--piece", "100", "--processes", "2"]) == 0
+    assert learn("selfplay", [*words, *module, *named, "--job-size", "100", "--processes", "2"]) == 0
     assert load_network(tmp_path / "own" / "model.safetensors", GAME).name == "own_value:Net"

@@ -32,9 +32,9 @@ GAME = leafwise.game("trilobite")
 EVERY_STAGE = -1
 """As bits."""
 SMALL: dict[str, Any] = {
-    "game": "trilobite", "total_steps": 6, "positions": 3000, "buffer_size": 20_000, "passes": 8.0, "plies": 7,
+    "game": "trilobite", "total_steps": 6, "positions": 3000, "buffer_size": 20_000, "epochs": 8.0, "plies": 7,
     "batch_size": 512, "hidden": (16, 8),
-    "match_pairs": 200, "judged": 60, "judged_plies": (1, 7), "checkpoint_seconds": 0.0,
+    "match_pairs": 200, "solver_positions": 60, "solver_opening_plies": (1, 7), "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_it_learns_to_keep_the_value(run) -> None:
 
 
 def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp_path) -> None:
-    options = {**SMALL, "total_steps": 2, "judged": 0, "match_pairs": 100}
+    options = {**SMALL, "total_steps": 2, "solver_positions": 0, "match_pairs": 100}
     guided = selfplay.Config(
         run=str(tmp_path / "guided"), guide=GAME.default_score, guide_depth=2, **options,
         reference_players=("random", "greedy"), reference_pairs=20,
@@ -81,8 +81,9 @@ def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp
 @pytest.mark.long
 def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) -> None:
     options: dict[str, Any] = {
-        **SMALL, "total_steps": 2, "positions": 500, "passes": 2.0, "evaluate_every": 2, "match_pairs": 100, "judged": 0,
-        "head": "wdl", "hidden": (24, 8), "init_from": str(run), "replay_from": str(run), "repeats": 3, "buffer_size": 40_000,
+        **SMALL, "total_steps": 2, "positions": 500, "epochs": 2.0, "evaluate_every": 2, "match_pairs": 100, "solver_positions": 0,
+        "head": "wdl", "hidden": (24, 8), "init_from": str(run), "replay_from": str(run), "surprise_repeats": 3,
+        "buffer_size": 40_000,
     }  # fmt: skip
     learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "cut"), **options))
     before = learner.replay.filled
@@ -167,7 +168,7 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
 
 
 def recorder(**options: Any) -> Recorder:
-    config = selfplay.Config(game="trilobite", **{"plies": 3, "earlier": 0.3, "exploration": 0.3, **options})
+    config = selfplay.Config(game="trilobite", **{"plies": 3, "pool_share": 0.3, "exploration": 0.3, **options})
     return Recorder([GAME], random_network(GAME, seed=4), config, positions=400)
 
 
@@ -228,7 +229,7 @@ def test_targets_before_a_solved_position_are_those_of_a_game_that_ends_with_its
 def test_openings_may_be_even() -> None:
     network = random_network(GAME, seed=4)
     for even in (1.0, 0.2):
-        games = recorder(even=even, plies=5, earlier=0.0)
+        games = recorder(max_opening_value=even, plies=5, pool_share=0.0)
         n = len(games.piece(GAME, 300, network, network, 3).rows)
         starts = np.unique(games.room.first[:n])
         values = np.abs(games.room.values[starts])

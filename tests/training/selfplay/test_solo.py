@@ -26,9 +26,10 @@ GAME = leafwise.game("friday")
 EVERY_STAGE = -1
 """As bits."""
 SMALL: dict[str, Any] = {
-    "game": "friday", "total_steps": 3, "positions": 1500, "buffer_size": 4000, "passes": 4.0, "batch_size": 256,
-    "hidden": (8, 8), "plies": 0, "exploration": 0.05, "nodes": 10, "guide": "pirates", "credit": 0.5, "credited": 3, "eased": 1,
-    "mix": ("level=1", "level=4"), "easy": ("level=1,start_life=31",), "match_pairs": 100, "evaluate_every": 2,
+    "game": "friday", "total_steps": 3, "positions": 1500, "buffer_size": 4000, "epochs": 4.0, "batch_size": 256,
+    "hidden": (8, 8), "plies": 0, "exploration": 0.05, "nodes": 10, "guide": "pirates",
+    "partial_credit": 0.5, "partial_credit_iterations": 3, "curriculum_iterations": 1,
+    "variants": ("level=1", "level=4"), "easy_variants": ("level=1,start_life=31",), "match_pairs": 100, "evaluate_every": 2,
     "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
@@ -109,8 +110,8 @@ def test_targets_are_outcomes_and_rows_before_hazards_are_worth_what_follows(run
 def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -> None:
     words = f"--game friday --variant level=4 --run {tmp_path / 'x'} --total-steps 1 --positions 400 --hidden 8 8"
     line = with_recipe("friday", "value-td", [*words.split(), "--match-pairs", "100", "--batch-size", "64"])
-    assert line[line.index("--easy") + 1] == "level=4,start_life=31"
-    assert "--mix" not in line
+    assert line[line.index("--easy-variants") + 1] == "level=4,start_life=31"
+    assert "--variants" not in line
     assert learn("value-td", line) == 0
     told = load_tensors(tmp_path / "x" / "model.safetensors")[1]
     assert told["command"].startswith("leafwise train friday --method value-td --no-recipe --variant level=4")
@@ -196,7 +197,7 @@ def test_a_publication_may_play_the_best_and_the_newest_again(run, tmp_path) -> 
 
 def test_a_variant_that_is_named_twice_is_played_twice_as_much(tmp_path) -> None:
     mix = ("level=1", "level=4", "level=4")
-    learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "mixed"), **{**SMALL, "mix": mix}))
+    learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "mixed"), **{**SMALL, "variants": mix}))
     assert learner.played(9) == [0, 1, 1]
     assert learner.played(1) == [0, 1, 1, 2]
     learner.play()
@@ -212,8 +213,8 @@ def test_a_variant_that_is_named_twice_is_played_twice_as_much(tmp_path) -> None
 
 
 QUICK: dict[str, Any] = {
-    "game": "friday", "head": "value", "sees": "features", "gamma": 1.0, "nodes": 10, "guide": "pirates", "guided": 2000,
-    "credit": 0.5, "n_step": 5, "total_steps": 6000, "envs": 50, "buffer_size": 3000, "batch_size": 64, "train_every": 200,
+    "game": "friday", "head": "value", "sees": "features", "gamma": 1.0, "nodes": 10, "guide": "pirates", "guide_decisions": 2000,
+    "partial_credit": 0.5, "n_step": 5, "total_steps": 6000, "envs": 50, "buffer_size": 3000, "batch_size": 64, "train_every": 200,
     "learning_starts": 1000, "hidden": (8, 8), "interval": 3000, "match_pairs": 100, "plies": 0, "checkpoint_seconds": 0.0,
 }  # fmt: skip
 

@@ -30,12 +30,12 @@ SMALL: dict[str, Any] = {
     "total_steps": 160,
     "batch_size": 32,
     "build_every": 40,
-    "hand_ships": 100,
-    "finishes": 4,
-    "by_hand": 0.75,
-    "mix": ("preset=classic",),
-    "shares": (0.9, 0.1),
-    "core_heat": 0.01,
+    "heuristic_ships": 100,
+    "completions": 4,
+    "heuristic_share": 0.75,
+    "extra_variants": ("preset=classic",),
+    "variant_shares": (0.9, 0.1),
+    "core_temperature": 0.01,
 }
 SMALL |= {"ships": 2, "evaluate_games": 2, "evaluate_every": 160, "checkpoint_seconds": 0.0}
 
@@ -136,8 +136,8 @@ def test_one_network_builds_ships_of_every_preset(run: Path) -> None:
     for preset in ("classic", "cruiser"):
         place = GAME.variant(preset=preset)
         assert builder(f"build:'{run}',depth=1", place)(3).is_terminal
-    with pytest.raises(ValueError, match=r"expected --shares as 2 numbers above 0, got \(1.0,\)"):
-        Builds(Config(game="starship", mix=("preset=classic",)))
+    with pytest.raises(ValueError, match=r"expected --variant-shares as 2 numbers above 0, got \(1.0,\)"):
+        Builds(Config(game="starship", extra_variants=("preset=classic",)))
 
 
 def test_a_ship_that_is_changed_is_the_better_for_it(run: Path) -> None:

@@ -185,7 +185,7 @@ def module_name(source: str) -> str:
         spec = None
     if spec is None or spec.origin is None or not Path(spec.origin).exists() or not os.path.samefile(spec.origin, file):
         other = f": {name!r} is {spec.origin}" if spec is not None else ""
-        raise UserError(f"expected a file whose name no other module has, got {source!r}{other}")
+        raise UserError(f"expected a file with a new module name, got {source!r}{other}")
     return name
 
 
@@ -194,7 +194,9 @@ def imported_module(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as problem:
-        raise UserError(f"cannot import {module!r}: {type(problem).__name__}{_place(problem)}: {problem}") from problem
+        raise UserError(
+            f"expected a module that imports, got {module!r}: {type(problem).__name__}{_place(problem)}: {problem}"
+        ) from problem
 
 
 def imported(module: str) -> Game:

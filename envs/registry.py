@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import types_of, values_of, with_files_read
+from leafwise.envs.core.ranges import OneOf, limits_of
 from leafwise.envs.core.waiting import loading
 from leafwise.envs.plugins import (
     Listed,
@@ -120,7 +121,7 @@ def option_types(name: str) -> Mapping[str, str]:
 
 
 def option_words(name: str) -> Mapping[str, str]:
-    """Returns what each option of a game means, "" where that is not said; imports as little."""
+    """Returns what each option of a game and its values mean, "" where that is not said; imports as little."""
     return _told(name)["option_words"]
 
 
@@ -180,11 +181,20 @@ def listing(game: Game) -> dict[str, Any]:
         "title": game.title,
         "options": dict(game.defaults),
         "option_types": types_of(game.options),
-        "option_words": {option: game.text.about.options.get(option, "") for option in game.defaults},
+        "option_words": {option: described(game, option) for option in game.defaults},
         "position_words": dict(game.text.words),
         "ids": ids,
     }
     return json.loads(json.dumps(told))
+
+
+def described(game: Game, option: str) -> str:
+    """Returns what an option of a game means, and what each of its values does; "" where neither is said."""
+    limit = limits_of(type(game.options)).get(option)
+    values = zip(limit.choices, limit.meanings, strict=False) if isinstance(limit, OneOf) else ()
+    return "; ".join(
+        filter(None, [game.text.about.options.get(option), *(f"{value}: {what}" for value, what in values)])
+    )
 
 
 def set_makers(make_player: Callable[[str, Game], Any], make_leaf: Callable[[Game, str], Any]) -> None:

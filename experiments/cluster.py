@@ -230,12 +230,12 @@ def page(config: Config, found: Mapping[str, Any]) -> list[str]:
             )
     lines = [
         "# Executors: one process, several, a cluster", "",
-        f"{found['hardware']}; load of the machine at the start {found['load']:.1f}. Medians of {config.repeats} repeats,",
-        "steady state; in brackets the least and the most. Core seconds are processor time of all processes, the driver and",
-        "Ray's own included; by them free cores would be at most so many times faster.",
-        f"Marks for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
+        f"{found['hardware']}; load of the machine at the start {found['load']:.1f}. Times are medians of {config.repeats}",
+        "repeats, after a first one that warms up; the smallest and the largest speedup are in parentheses. Core seconds are",
+        "the processor time of all processes, including the driver and Ray's own. The speedup by core seconds is the largest",
+        f"that free cores would allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
         "",
-        *table("work | way | seconds: | core seconds: | times faster: | by core seconds: | MB a process:", rows),
+        *table("work | way | seconds: | core seconds: | speedup: | by core seconds: | MB a process:", rows),
         "",
     ]  # fmt: skip
     return signed(config, lines)

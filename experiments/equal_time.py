@@ -187,15 +187,15 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
             )
     return [
         "# Hand-made against learned leaf at equal time", "",
-        "The same search with the same processor time for each decision; the leaf alone differs. Intervals are of 95 %.", "",
+        "Both leaves are used in the same search, with the same processor time for each decision. Intervals are 95 % ones.", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        f"The hand-made leaf is the best of its game there: {', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
+        f"The hand-made leaf of each game is its best one at that time: {', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
         "In two-player games both shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and",
         "Friday are those of [their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/turns.md)",
-        f"([Friday](friday/learned.md)). Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}:",
-        "depth and width with the hand-made leaf are the best that selection seeds show within the learned leaf's time. The third",
-        "needs no leaf: it builds many ships by hand, all requests known beforehand, and keeps the best.",
+        f"([Friday](friday/learned.md)). Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}.",
+        "Depth and width of the first were chosen on selection seeds, as the best that take no longer than the learned leaf.",
+        "The third needs no leaf. It knows all requests beforehand, builds many ships by the hand-made rules, and keeps the best.",
         "",
     ]  # fmt: skip
 

@@ -47,7 +47,10 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
 
 
 def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> None:
-    """Writes a network of any kind; `metadata` holds at least steps, command and commit."""
+    """Writes a network of any kind to a `.safetensors` file, in whole or not at all.
+
+    `metadata` has JSON values, at least `steps`, `command` and `commit`. Raises OSError if the file cannot be written.
+    """
     save_tensors(path, network.tensors, {**described(network), **metadata})
 
 
@@ -172,22 +175,20 @@ def fetched(source: str) -> Path:
     """
     words = ON_HUB.fullmatch(source)
     if words is None:
-        raise UserError(f"expected hf://OWNER/NAME, with @REVISION and /FILE.safetensors at will, got {source!r}")
+        raise UserError(f"expected hf://OWNER/NAME, optionally with @REVISION and /FILE.safetensors, got {source!r}")
     repo, revision, file = words["repo"], words["revision"], words["file"] or MODEL
     if not file.endswith(".safetensors"):
-        raise UserError(
-            f"{source}: expected a .safetensors file (to load others may run code kept in them), got {file!r}"
-        )
+        raise UserError(f"{source}: expected a .safetensors file (loading others may run code), got {file!r}")
     try:
         from huggingface_hub import errors, hf_hub_download
     except ImportError:
-        raise UserError(f"expected huggingface_hub for {source!r}, pip install 'leafwise[hub]'") from None
+        raise UserError(f"expected huggingface_hub for {source!r}, found none: pip install 'leafwise[hub]'") from None
     try:
         return Path(hf_hub_download(repo, file, revision=revision))
     except errors.LocalEntryNotFoundError as problem:
         reason = one_line(problem.__cause__ or problem)
         raise UserError(
-            f"{source}: expected the Hub to answer, or the file in the cache, got neither (offline?): {reason}"
+            f"{source}: expected an answer of the Hub, or the file in the cache, got neither (offline?): {reason}"
         ) from None
     except errors.EntryNotFoundError:
         hint = "" if words["file"] else f"; another is named hf://{repo}/FILE.safetensors"
@@ -196,7 +197,7 @@ def fetched(source: str) -> Path:
         raise UserError(f"{source}: expected a branch, tag or commit of {repo}, got {revision!r}") from None
     except errors.GatedRepoError:
         raise UserError(
-            f"{source}: expected a repository that is open to you, {repo} asks for leave on its page"
+            f"{source}: expected access to {repo}, got none: request it on the page of the repository"
         ) from None
     except errors.RepositoryNotFoundError:
         raise UserError(

@@ -104,7 +104,7 @@ def leaf(
     if isinstance(model, Evaluator):
         if told or speaks_for != "to_act":
             raise UserError(
-                f"leaf: expected no options for a leaf that says it all, got {', '.join(told) or 'speaks_for'}"
+                f"leaf: expected no options with a leaf's name or an Evaluator, got {', '.join(told) or 'speaks_for'}"
             )
         return model
     known = replace(

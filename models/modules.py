@@ -462,7 +462,9 @@ def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: 
         module = built(what, space, outputs, arguments)
     except Exception as problem:  # of a class of one's own
         given = short(repr(dict(arguments)), 60)
-        raise UserError(f"network {name!r}: cannot be built with {given}: {reason_of(problem)}") from problem
+        raise UserError(
+            f"network {name!r}: expected arguments that build it, got {given}: {reason_of(problem)}"
+        ) from problem
     if own is None and bounds_of(game)[1] is not None:
         last = nn.Tanh() if game.players == 2 else nn.Sigmoid()
         module = nn.Sequential(module, FirstOnly(last) if says == "policy" else last)

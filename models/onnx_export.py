@@ -110,9 +110,7 @@ class Graph:
         try:
             import onnx
         except ModuleNotFoundError:
-            raise UserError(
-                "expected onnx to write an ONNX file, it is not installed: pip install 'leafwise[onnx]'"
-            ) from None
+            raise UserError("expected onnx to write an ONNX file, found none: pip install 'leafwise[onnx]'") from None
         self.onnx, self.INT64 = onnx, onnx.TensorProto.INT64
         self.nodes: list[Any] = []
         self.numbers: list[Any] = []

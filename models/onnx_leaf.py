@@ -131,7 +131,7 @@ def one_line(problem: Exception) -> str:
 def _read(game: Game, path: Path, threads: int, view: str, written: int, size: int) -> Model:
     """Reads a file, or remembers it."""
     if find_spec("onnxruntime") is None:
-        raise UserError("expected onnxruntime for an ONNX file, it is not installed: pip install 'leafwise[onnx]'")
+        raise UserError("expected onnxruntime for an ONNX file, found none: pip install 'leafwise[onnx]'")
     front = f"ONNX file {str(path)!r}: expected"
     content = checked(path, size, front)
     try:

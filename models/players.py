@@ -79,7 +79,7 @@ def policy(game: Game, name: str) -> Policy:
     network: Any = load_network(model_path(name), game)
     if not hasattr(network, "action_values") or network.head not in WITH_ACTIONS:
         raise UserError(
-            f"{game.name}: expected as prior a network with a value for each action, got {name!r}, which has one value"
+            f"{game.name}: expected a prior with a value for each action, got {name!r}, which has one value"
         )
     T = game.tables(network.evaluator(name))
     weights = by_logits if network.head == "policy" else by_values
@@ -118,5 +118,5 @@ def _greatest(numbers: Floats) -> Floats:
     """Returns the greatest number of each row, [n, 1]; raises ValueError where one is not finite."""
     found: Floats = numbers.max(axis=1, keepdims=True)
     for unfit in found[~np.isfinite(found)]:
-        raise UserError(f"expected of a policy a finite number for the best action of each decision, got {unfit:g}")
+        raise UserError(f"expected a policy with a finite number for the best action of each decision, got {unfit:g}")
     return found

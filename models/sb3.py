@@ -70,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     file = Path(os.path.expanduser(path))
     if importlib.util.find_spec("stable_baselines3") is None:
-        raise UserError("expected the train extra, pip install 'leafwise[train]'; stable_baselines3 not found")
+        raise UserError("expected stable_baselines3, found none: pip install 'leafwise[train]'")
     if not file.is_file():
         raise UserError(f"expected a model of Stable-Baselines3, found nothing at {str(path)!r}")
     if not zipfile.is_zipfile(file):
@@ -132,7 +132,7 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
         scale = float(np.sqrt(normalizer.ret_rms.var + normalizer.epsilon))
     kind: Kind = "value" if hasattr(policy, "predict_values") else "q"
     if told.get("kind", kind) != kind:
-        raise UserError(f"leaf {name!r}: expected kind {kind!r}, as the model is, got {told['kind']!r}")
+        raise UserError(f"leaf {name!r}: expected kind {kind!r} as in the model, got {told['kind']!r}")
     return Model(
         name=name,
         numbers=functools.partial(_numbers, policy, normalizer),
@@ -182,7 +182,7 @@ def _view_of(game: Game, name: str, policy: Any, view: str | None = None) -> str
         if expected != got:
             raise UserError(
                 f"leaf {name!r}: expected {what} {short(expected)} as {game!r} gives them, got {short(got)}; "
-                "behind wrappers that change them, give a function of observations instead"
+                "if wrappers change them, pass a function of observations instead"
             )
     return fits[0]
 
@@ -215,13 +215,13 @@ def _check_wrappers(
     for env in _wrappers(model):
         if isinstance(env, changing) or (isinstance(env, VecEnvWrapper) and type(env).__name__ not in HARMLESS):
             raise UserError(
-                f"leaf {name!r}: expected no wrapper but VecNormalize, got {type(env).__name__}; give a function of the "
-                "environment's own observations instead, and scale where rewards were changed"
+                f"leaf {name!r}: expected no wrapper but VecNormalize, got {type(env).__name__}; pass a function of the "
+                "environment's own observations instead, and scale if rewards were changed"
             )
         reward = getattr(env, "reward_name", None)
         if rewarded and isinstance(reward, str) and game.rewards.get(reward) is not None and "to_go" not in told:
             raise UserError(
-                f"leaf {name!r}: expected to_go told for a model trained on the reward {reward!r}, which is not the return"
+                f"leaf {name!r}: expected to_go for a model trained on the reward {reward!r}, which is not the return"
             )
 
 
@@ -232,9 +232,7 @@ def _normalizer(name: str, model: Any, told: Any) -> Any:
     own = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
     found = _unpickled(told) if isinstance(told, (str, os.PathLike)) else told if told is not None else own
     if found is None and _was_normalized(model):
-        raise UserError(
-            f"leaf {name!r}: expected normalize=, the VecNormalize that the model was trained behind or its file, got none"
-        )
+        raise UserError(f"leaf {name!r}: expected normalize=, the VecNormalize of the training or its file, got none")
     if found is not None and not isinstance(found, VecNormalize):
         raise UserError(f"leaf {name!r}: expected normalize as a VecNormalize or its file, got {type(found).__name__}")
     return found

@@ -56,7 +56,7 @@ class PackedTables:
             raise UserError(f"expected {expected}, got {len(tensors)}")
         scales = tensors["scales"]
         if scales.dtype != np.float32 or scales.ndim != 1 or not np.isfinite(scales).all() or not (scales > 0).all():
-            raise UserError("expected scales of float32 above 0")
+            raise UserError(f"expected scales of float32 above 0, got {scales.dtype} {scales[:3].tolist()}")
         if len(scales) != len(sizes):
             raise UserError(f"expected {len(sizes)} scales, got {len(scales)}")
         self.scales: Floats32 = scales
@@ -81,7 +81,7 @@ def joined(tables: Iterable[Entries], entries: int) -> Entries:
 def inflate_entries(parts: list[Array], size: int) -> Entries:
     """Returns one table from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
     if any(part.dtype != np.uint8 or part.ndim != 1 for part in parts):
-        raise UserError("expected packed tables as bytes")
+        raise UserError(f"expected packed tables as bytes, got {', '.join(str(part.dtype) for part in parts)}")
     bits, low, high = (np.frombuffer(inflate(part.tobytes(), 2 * size), dtype=np.uint8) for part in parts)
     if len(bits) != (size + 7) // 8:
         raise UserError(f"expected a bitmap of {size} entries, got {8 * len(bits)}")

@@ -226,7 +226,7 @@ class SparseNetwork:
         need_in(scale, Range(0, math.inf, above=True, below=True), "a scale", "sparse networks")
         if head == "chance" and (game.players, game.return_range) != (1, (0.0, 1.0)):
             raise UserError(
-                f"sparse networks: expected the head chance for a game that one wins or loses, got {game.name!r}"
+                f"sparse networks: expected the head chance for a game that is won or lost, got {game.name!r}"
             )
         if head == "wdl" and game.players != 2:
             raise UserError(f"sparse networks: expected the head wdl for a two-player game, got {game.name!r}")

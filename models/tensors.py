@@ -56,7 +56,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     own = hashlib.sha256(path.read_bytes()).hexdigest()
     if own not in shipped_headers():
         raise UserError(
-            f"{str(path)!r}: expected a SHA-256 in the header, or one of the models that ship without, got a file of "
+            f"{str(path)!r}: expected a SHA-256 in the header, or a shipped model without one, got a file of "
             f"SHA-256 {own[:12]}..."
         )
     return tensors, {**told, **shipped_headers()[own]}

@@ -70,7 +70,9 @@ class Units:
             or (np.diff(self.values) <= 0).any()
             or (np.diff(self.meanings) < 0).any()
         ):
-            raise UserError("units: expected as many meanings as values, rising values, meanings that never fall")
+            raise UserError(
+                f"units: expected rising values, and for each a meaning that never falls, got {numbers[:6]!r}"
+            )
 
     def __call__(self, value: float) -> float:
         """Returns what a value means."""

@@ -243,7 +243,9 @@ def bound_values(game: Game, evaluator: Evaluator) -> Callable[[Array], Floats]:
     Raises ValueError for an evaluator whose number is the return still to come.
     """
     if evaluator.to_go:
-        raise UserError(f"evaluator {evaluator.name!r}: expected one whose number replaces the return, got one to go")
+        raise UserError(
+            f"evaluator {evaluator.name!r}: expected a value of the whole game (to_go=False), got one of the return to come"
+        )
     fill, T = values_of(evaluator, game.room), game.tables(evaluator)
 
     def values(rows: Array) -> Floats:

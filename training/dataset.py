@@ -316,9 +316,9 @@ def check_dataset(name: str) -> Path:
         raise UserError(f"expected {form}, got {name!r}") from None
     root, folder = get_dataset_path(), get_dataset_path(dataset_id)
     if folder.exists():
-        raise UserError(f"expected a new dataset, got {name!r}, which is there: {str(folder)!r}")
+        raise UserError(f"expected a new dataset, got {name!r}, which exists: {str(folder)!r}")
     if not os.access(root, os.W_OK):
-        raise UserError(f"expected a folder of Minari that can be written to, got {str(root)!r} (MINARI_DATASETS_PATH)")
+        raise UserError(f"expected a writable folder of Minari, got {str(root)!r} (MINARI_DATASETS_PATH)")
     return folder
 
 
@@ -467,10 +467,10 @@ def check_file(name: str) -> None:
     if path.suffix == ".parquet":
         need("pyarrow", name)
     if path.exists():
-        raise UserError(f"expected a new file, got {name!r}, which is there")
+        raise UserError(f"expected a new file, got {name!r}, which exists")
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(f"expected a file in a folder that can be written to, got {name!r}")
+        raise UserError(f"expected a file in a writable folder, got {name!r}")
 
 
 def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:

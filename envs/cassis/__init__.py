@@ -7,13 +7,13 @@ from leafwise.envs.core.contract.game import About, ExactSolver, Game, Observati
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 
 ABOUT = About(
-    actions="One for each edge between two points, `0-1`, `0-2`, ...: it takes the player's colour.",
-    ends="When a player completes a triangle of their own colour, and has lost; or all edges are coloured.",
+    actions="One for each edge between two points: `0-1`, `0-2`, ... The edge gets the player's colour.",
+    ends="A player who completes a triangle of their own colour loses. When all edges are coloured the game is a draw.",
     rewards={
         "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",
     },
     options={
-        "n": "points",
+        "n": "number of points",
     },
 )
 """What people are told of the environments."""

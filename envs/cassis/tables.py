@@ -20,10 +20,9 @@ PART = 5
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for a number of points that Cassis does not have."""
+    """The variant; raises ValueError for a number of points that Cassis does not have. `ABOUT` says what each option is."""
 
     n: Annotated[int, Range(3, MAX_POINTS)] = 6
-    """Points."""
 
     def __post_init__(self) -> None:
         settle_fields(self, "cassis")

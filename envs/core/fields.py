@@ -107,10 +107,10 @@ def marked(options: Any, mark: str) -> tuple[str, ...]:
 
 
 def from_file(is_text: Callable[[str], bool]) -> dict[str, Any]:
-    """Returns the metadata of a field whose value is the text of a file, which callers in Python and command lines may name.
+    """Returns the metadata of a field whose value is a text that Python and the command line may also read from a file.
 
-    `is_text` says of a string whether it is such a text rather than a path. The dataclass itself sees texts alone: a game opens
-    no file that an option names, since options are also told by files, models and requests of others.
+    `is_text` says whether a string is such a text, not the path of a file. The dataclass gets only the text. So a game opens
+    no file that an option names, because options also come from model files and requests of other people.
     """
     return {FROM_FILE: is_text}
 

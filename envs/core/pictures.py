@@ -174,7 +174,7 @@ class Display:
                 from gymnasium.error import DependencyNotInstalled
 
                 raise DependencyNotInstalled(
-                    f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
+                    f"{game.name}: expected pygame for render_mode 'human', found none: pip install 'leafwise[human]'"
                 ) from None
             self._pygame, self._clock = pygame, pygame.time.Clock()
 

@@ -65,6 +65,13 @@ class OneOf:
     """One of some values, each of its own type: True is not 1; but a text may be of a class of its own."""
 
     choices: tuple[Any, ...]
+    meanings: tuple[str, ...] = ()
+    """What each choice means, in the same order; empty: their names say it."""
+
+    @classmethod
+    def described(cls, meanings: Mapping[Any, str]) -> OneOf:
+        """Returns the choices with what each means: `OneOf.described({"wall": "seconds on the clock", ...})`."""
+        return cls(tuple(meanings), tuple(meanings.values()))
 
     def __contains__(self, value: object) -> bool:
         text = isinstance(value, str)

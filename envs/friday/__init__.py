@@ -27,19 +27,19 @@ ABOUT = About(
         "cards. W, E, F, N and C are won from "
         "hazards: wreck, exploring, further exploring, animals, cannibals. G and D are aging cards, normal and difficult."
     ),
-    ends="The game is won when both pirates are beaten, and lost when a life must be paid that is not there.",
+    ends="You win when both pirates are beaten. You lose as soon as you must pay a life that you do not have.",
     rewards={
         "returns": "1 when the game is won",
         "score": "the booklet's final score, when the game ends",
-        "shaped": "1 for a win, plus the change of a measure of progress: beaten hazards, pirates, life",
+        "shaped": "1 for a win, plus progress: beaten hazards and pirates, and life",
     },
     options={
-        "level": "difficulty, 1 to 4",
-        "scared_stacking": 'what several cards "highest card = 0" do',
-        "empty_aging": "what an empty aging pile means",
-        "destroy": "where a destroyed card goes",
-        "double_needs_source": "whether a doubling ends with the card that doubles",
-        "start_life": "life at the start; 0: the booklet's",
+        "level": "difficulty",
+        "scared_stacking": 'what several cards with "highest card = 0" do in one fight',
+        "empty_aging": "what happens when you must shuffle and no aging card is left",
+        "destroy": "what happens to a destroyed card",
+        "double_needs_source": "whether a card stays doubled only while the card that doubles it is on the table",
+        "start_life": "life at the start; with 0 that of the level",
     },
 )
 """What people are told of the environments."""

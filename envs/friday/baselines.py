@@ -475,7 +475,7 @@ def fridai_player(game: Game, name: str, words: list[str]) -> Fridai:
     """Returns the player `fridai`, or `fridai:states=N,info=fair|clairvoyant`; raises ValueError for other words."""
     options = dict(word.partition("=")[::2] for word in words)
     if set(options) - {"states", "info"} or len(options) < len(words):
-        raise UserError(f"expected at most states=N and info={'|'.join(INFOS)}, got {','.join(words)!r}")
+        raise UserError(f"expected no options but states=N and info={'|'.join(INFOS)}, got {','.join(words)!r}")
     states = options.get("states", str(STATES))
     if not states.isascii() or not states.isdigit():
         raise UserError(f"expected a number of states, got {states!r}")

@@ -126,12 +126,12 @@ NUMBERS_SEEN = (
     ("free cards", 0, 70, "cards that may be drawn for free in this fight"),
     ("free draws made", 0, 127, "cards drawn for free in this fight"),
     ("abilities used", 0, 64, "abilities used in this fight"),
-    ("phases lowered", 0, 3, "by how many phases the hazard is lowered"),
+    ("phases lowered", 0, 3, "number of phases by which the hazard is lowered"),
     (
         "ability under way",
         0,
         10,
-        "index in `cards.ABILITIES` of the ability in use; 10 for an exchange that may stop; 0 for none",
+        "index in `cards.ABILITIES` of the ability in use; 10 for an exchange that may be ended; 0 for none",
     ),
     ("ability's steps", 0, 3, "remaining steps of the ability in use"),
     ("acting card", 0, KINDS, "kind + 1 of the card whose ability is in use; 0 for none"),
@@ -200,7 +200,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             counts("aging pile", aging, "in the aging pile"),
             Labels(
                 sequences,
-                "kind + 1 of a card whose place is known, else 0; the card to be drawn next comes first",
+                "kind + 1 of a card whose place is known, else 0; cards of the stack in the order in which they are drawn",
                 "7 at the bottom of the stack, 3 on its top, 3 looked at, 2 hazards revealed",
             ),
             Labels(tuple(f"doubled {k + 1}" for k in range(6)), "kind + 1 of a doubled card, else 0", "doubled cards"),
@@ -305,7 +305,9 @@ def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     told = list[Labels]()
     for known, entries in groupby(range(OBSERVED), key=OF_KINDS.__contains__):
         here = tuple(names[k] for k in entries)
-        meaning = "1 in place of a kind: there is such a card, and it is known" if known else "as there"
+        meaning = (
+            "1 if there is such a card and its kind is known; the entries below say which kind" if known else "as there"
+        )
         told.append(Labels(here, meaning, "those of the default observation"))
     kinds = tuple(f"{names[k]}: {card.name}" for k in OF_KINDS for card in CARDS)
     cards = f"for each of entries {PILES_END} to {DOUBLES_END - 1}, then for {OF_KINDS[-1]}"

@@ -46,27 +46,35 @@ from leafwise.envs.friday.layout import (
     WIDTHS,
 )
 
-HARDNESS = (1, 2, 3, 4)
+HARDNESS = {
+    1: 'all aging cards but "very stupid", 20 life',
+    2: "as 1, with an aging card in the deck from the start",
+    3: 'as 2, with "very stupid"',
+    4: "as 3, with 18 life",
+}
+SCARED = {"each": "each sets one more card to 0", "one": "together they set one card to 0"}
+NO_AGING = {"lose": "the game is lost", "reshuffle_only": "the discard is shuffled without one"}
+DESTROYED = {
+    "face_down": "it lies face down until the fight ends, and leaves the game then",
+    "immediate": "it leaves the game at once",
+}
 MOST_LIFE = 31
 """What a row has room for; with the booklet's tokens nobody has more than 22."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for one that Friday does not have. One network serves all: it sees what they change."""
+    """The variant; raises ValueError for one that Friday does not have. `ABOUT` says what each option is.
 
-    level: Annotated[int, OneOf(HARDNESS)] = field(default=1, metadata=RULE_ONLY)
-    """How hard the game is, 1 to 4."""
-    scared_stacking: Annotated[str, OneOf(("each", "one"))] = field(default="each", metadata=RULE_ONLY)
-    """Whether each "highest card = 0" takes a card, or all of them one."""
-    empty_aging: Annotated[str, OneOf(("lose", "reshuffle_only"))] = field(default="lose", metadata=RULE_ONLY)
-    """What a shuffle without an aging card left means."""
-    destroy: Annotated[str, OneOf(("face_down", "immediate"))] = field(default="face_down", metadata=RULE_ONLY)
-    """When a destroyed card leaves the game."""
+    One network serves all variants: it sees what they change.
+    """
+
+    level: Annotated[int, OneOf.described(HARDNESS)] = field(default=1, metadata=RULE_ONLY)
+    scared_stacking: Annotated[str, OneOf.described(SCARED)] = field(default="each", metadata=RULE_ONLY)
+    empty_aging: Annotated[str, OneOf.described(NO_AGING)] = field(default="lose", metadata=RULE_ONLY)
+    destroy: Annotated[str, OneOf.described(DESTROYED)] = field(default="face_down", metadata=RULE_ONLY)
     double_needs_source: bool = field(default=True, metadata=RULE_ONLY)
-    """Whether a card is doubled by a card that is told."""
     start_life: Annotated[int, Range(0, MOST_LIFE)] = field(default=0, metadata=RULE_ONLY)
-    """Life at the start; 0: that of the level."""
 
     def __post_init__(self) -> None:
         settle_fields(self, "friday")

@@ -85,31 +85,36 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     budgets = ("thrusters", "weapons", "ammo", "power")
     return {
         "grid": (
-            Labels(CHANNELS[:3], "1 where there is hull, corridor, armour"),
+            Labels(CHANNELS[:3], "1 at each cell of hull, of corridor, of armour"),
+            Labels(CHANNELS[3:14], "1 at each cell of such a part", f"kinds of parts: {', '.join(CHANNELS[3:14])}"),
             Labels(
-                CHANNELS[3:14], "1 at the cells of a part of the kind", f"kinds of parts: {', '.join(CHANNELS[3:14])}"
+                CHANNELS[14:18], "1 at each cell of a part that faces this way; cells of parts that face no way are 0"
             ),
-            Labels(CHANNELS[14:18], "1 at the cells of a part that faces there, of those that face anywhere"),
-            Labels(CHANNELS[18:20], "1 where a door leads to the next cell in the east, in the south"),
-            Labels(CHANNELS[20:21], "steps to the nearest space, 16 and more: 1"),
-            Labels(CHANNELS[21:22], "steps from the cockpit on foot, 48 and more, or out of reach: 1"),
-            Labels(CHANNELS[22:24], "distance from the centre of mass, as a share of the grid"),
-            Labels(CHANNELS[24:], "1 where the current request's top-left cell may stand"),
+            Labels(CHANNELS[18:20], "1 where a door leads to the next cell on the east, on the south"),
+            Labels(CHANNELS[20:21], "steps to the nearest cell of space, divided by 16, at most 1"),
+            Labels(CHANNELS[21:22], "steps on foot from the cockpit, divided by 48, at most 1; 1 if out of reach"),
+            Labels(CHANNELS[22:24], "distance from the centre of mass, divided by the side of the grid"),
+            Labels(CHANNELS[24:], "1 where the top-left cell of the requested part may go"),
         ),
         "vec": (
-            Labels(tuple(f"requested {part}" for part in parts), "1 for the part to be placed now", PARTS_ORDER),
-            Labels(tuple(f"facing {way}" for way in WAYS), "1 for where it is to face, if it faces anywhere"),
-            Labels(tuple(f"next {part}" for part in parts), "1 for the part of the next request", PARTS_ORDER),
+            Labels(tuple(f"requested {part}" for part in parts), "1 for the kind of the requested part", PARTS_ORDER),
             Labels(
-                tuple(f"after next {part}" for part in parts), "1 for the part of the request after it", PARTS_ORDER
+                tuple(f"facing {way}" for way in WAYS), "1 for the way that it has to face; all 0 if it faces no way"
             ),
-            Labels(("stage",), "number of the placing stage, a seventh each"),
-            Labels(tuple(f"{name} placed" for name in budgets), "points placed, as a share of the most"),
-            Labels(("seats placed",), "points of crew rooms, as a share of the most"),
-            Labels(("parts placed",), "parts placed, 60 and more: 1"),
-            Labels(("hull area",), "cells of the hull, as a share of the grid"),
-            Labels(("missing",), "points the running stage still has to place, 45 and more: 1"),
-            Labels(("mass",), "mass, 1,000 tonnes and more: 1"),
+            Labels(tuple(f"next {part}" for part in parts), "1 for the kind of the next part", PARTS_ORDER),
+            Labels(
+                tuple(f"after next {part}" for part in parts), "1 for the kind of the part after the next", PARTS_ORDER
+            ),
+            Labels(("stage",), "number of the current stage, 1 to 7, divided by 7"),
+            Labels(
+                tuple(f"{name} placed" for name in budgets),
+                "points placed, divided by the largest number that the stage may ask for",
+            ),
+            Labels(("seats placed",), "points of crew rooms placed, divided in the same way, at most 1"),
+            Labels(("parts placed",), "number of parts placed, divided by 60, at most 1"),
+            Labels(("hull area",), "number of cells of the hull, divided by that of the grid"),
+            Labels(("missing",), "points that the current stage still has to place, divided by 45, at most 1"),
+            Labels(("mass",), "mass, divided by 1,000 tonnes, at most 1"),
             Labels(("unused",), "always 0"),
             *(asked_labels() if options.targets else ()),
         ),
@@ -117,11 +122,17 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
 
 
 def asked_labels() -> tuple[Labels, ...]:
-    """Returns what the numbers are that are there where targets are given."""
+    """Returns the labels of the numbers that the option `targets` adds."""
     most = ", ".join(f"{name} {count}" for name, count in zip(NAMES, MOST_ASKED, strict=True))
     return (
-        Labels(tuple(f"asked {name}" for name in NAMES), f"the target as a share of the most ({most}), -1 for none"),
-        Labels(tuple(f"placed {name}" for name in NAMES), "what the parts placed so far add up to, as the same share"),
+        Labels(
+            tuple(f"asked {name}" for name in NAMES),
+            f"the target, divided by the largest allowed ({most}); -1 for none",
+        ),
+        Labels(
+            tuple(f"placed {name}" for name in NAMES),
+            "what the parts placed so far add up to, divided by the same, at most 1",
+        ),
     )
 
 

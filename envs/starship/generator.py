@@ -367,7 +367,7 @@ class Generator:
         if hull is not None:
             parameters = replace(parameters, shape=replace(parameters.shape, enabled=False))
         elif not final(parameters).shape.enabled:
-            raise UserError("stage Shape can be disabled only where a hull is supplied")
+            raise UserError("expected a hull if the stage Shape is disabled, got none")
         self.parameters = parameters
         self._kept = replace(parameters, max_attempts=CLASSIC.max_attempts)
         self._tables = new_tables(parameters)

@@ -52,11 +52,11 @@ INFO = StepInfo(
     always,
     at_end,
     keys={
-        "request": 'the part to be placed and where it is to face, `"thruster_small north"`; at every step',
-        "quality": "the quality of the ship; at the end",
-        "terms": f"its terms from 0 to 1, before they are weighted: {', '.join(TERMS)}; at the end",
-        "reasons": "why the ship is not valid, none if it is; at the end",
-        "targets": f"what was asked for, of {', '.join(NAMES)}; at the end, where targets are given",
-        "reached": "what the ship has of it; at the end, where targets are given",
+        "request": 'after every step: the requested part and the way that it has to face, such as `"thruster_small north"`',
+        "quality": "at the end: the quality of the ship",
+        "terms": f"at the end: the terms of the quality before weighting, each from 0 to 1: {', '.join(TERMS)}",
+        "reasons": "at the end: the reasons why the ship is not valid; empty if it is",
+        "targets": f"at the end, with the option `targets`: what the ship should have, some of {', '.join(NAMES)}",
+        "reached": "at the end, with the option `targets`: what the ship has of each",
     },
 )

@@ -25,7 +25,7 @@ from leafwise.envs.core.ranges import OneOf, settle_fields
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import DIRECTIONS
 from leafwise.envs.starship.hull import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths
-from leafwise.envs.starship.settings import PRESETS, Parameters, changed, changes_from, final, runs, toml_values
+from leafwise.envs.starship.settings import PRESETS, SIZES, Parameters, changed, changes_from, final, runs, toml_values
 from leafwise.envs.starship.tables import GameTables, new_tables, row_length
 from leafwise.envs.starship.targets import asked_of, read_targets, with_targets
 
@@ -33,27 +33,25 @@ HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 """A hull in run lengths."""
 ABOUT = About(
     actions=(
-        "Where the top-left cell of the requested part goes, row by row, and where its front faces: `x,yN` for north. "
-        "The number is (rotation * grid + y) * grid + x."
+        "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
+        "north. Its number is (rotation * grid + y) * grid + x."
     ),
-    ends=(
-        "When the last request is placed and the ship is finished, or as soon as a stage falls short of its minimum."
-    ),
+    ends=("The game ends when the last request is placed, or as soon as a stage places less than its minimum."),
     rewards={
-        "score": "the gain in quality, as it would be if the ship stood as it is; also called dense",
-        "dense": "the same",
+        "score": "the change of the quality, computed as if the ship were finished",
+        "dense": "the same as `score`",
         "terminal": "the quality, when the ship is finished",
     },
     options={
-        "preset": "how large ships are, and what is asked for: a name of `leafwise.envs.starship.PRESETS`",
+        "preset": "the size of the ships and the requests; the settings of each are in `leafwise.envs.starship.PRESETS`",
         "parameters": (
-            "what differs from the preset: a settings file, as `leafwise ship gen --save-config FILE` writes it, by its path,"
-            ' its text, or a mapping such as `{"crew": {"min_seats": 12}}`; a preset that it names takes the place of the option'
+            'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
+            "text of a file that `leafwise ship gen --save-config FILE` writes; a preset named there overrides `preset`"
         ),
-        "hull": 'the hull in place of a drawn one: rows of "." and " ", booleans [grid, grid], or the path of a file of such rows',
+        "hull": 'your own hull, not a random one: rows of "." and " ", booleans [grid, grid], or the path of a file of such rows',
         "targets": (
-            'what the ship is to have: `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2, "west": 2}}`, any of'
-            " them, `firepower` also as one number; they stand in the observation, and a ship that falls short is not valid"
+            'what the ship must have to be valid: any of `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}`; '
+            "`firepower` may also be one number; the observation shows the targets"
         ),
     },
 )
@@ -72,16 +70,15 @@ def is_hull(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for what makes no sense. Parameters, hull and targets are kept as short texts."""
+    """The variant; raises ValueError for what makes no sense. `ABOUT` says what each option is."""
 
-    preset: Annotated[str, OneOf(tuple(PRESETS))] = field(default="scout", metadata=RULE_ONLY)
-    """Whose hulls and parts: a name in `settings.PRESETS`; one network serves all."""
+    preset: Annotated[str, OneOf.described(SIZES)] = field(default="scout", metadata=RULE_ONLY)
     parameters: str = field(default="", metadata=RULE_ONLY | from_file(is_settings))
-    """What differs from the preset: JSON."""
+    """Kept as JSON."""
     hull: str = field(default="", metadata=RULE_ONLY | from_file(is_hull))
-    """The hull in place of a drawn one: run lengths."""
+    """Kept as run lengths."""
     targets: str = field(default="", metadata=RULE_ONLY)
-    """What the ship is to have: JSON."""
+    """Kept as JSON."""
 
     def __post_init__(self) -> None:
         settle_fields(self, "starship")
@@ -159,7 +156,7 @@ def built(preset: str, parameters: str, hull: str, targets: str) -> Parameters:
     if hull:
         whole = replace(whole, shape=replace(whole.shape, enabled=False))
     elif not final(whole).shape.enabled:
-        raise UserError("expected a hull where the stage Shape does not run, got none")
+        raise UserError("expected a hull if the stage Shape does not run, got none")
     for run in runs(whole):
         if run.row != run.number and run.number in at.KINDS:
             raise UserError(f"expected each stage that places parts once where a ship is built, got {run.title} twice")

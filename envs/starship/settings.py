@@ -452,7 +452,7 @@ def _read_entry(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
     known = [name for name in to_builtins(base) if name != "enabled"]  # what is listed runs
     for key in changes:
         if key not in known:
-            raise UserError(f"{title} has no {reprlib.repr(key)}; known: {', '.join(known)}")
+            raise UserError(f"expected a field of {title} among {', '.join(known)}, got {reprlib.repr(key)}")
     settings = read(to_builtins(base) | changes, type(base), title, strict=False)
     _in_order("", to_builtins(settings))
     return number, title, settings
@@ -533,8 +533,8 @@ def _explained(problem: str, values: Any, kind: Any, name: str) -> str:
     if field and isinstance(kind, inspect.StructType):
         known = ", ".join(known.name for known in kind.fields)
         if field[1] == "missing required":
-            return f"expected {where} with {known}; {field[2]!r} is missing"
-        return f"{where} has no {reprlib.repr(field[2])}; known: {known}"
+            return f"expected {where} with {known}, got no {field[2]!r}"
+        return f"expected a field of {where} among {known}, got {reprlib.repr(field[2])}"
     return f"expected {where} as {_expected(kind)}, got {reprlib.repr(values)}"
 
 
@@ -668,6 +668,14 @@ def _symmetrical(name: str, base: Parameters, supplies: int) -> Parameters:
 
 CORVETTE, FRIGATE = _symmetrical("corvette", SCOUT, 1), _symmetrical("frigate", CLASSIC, 2)
 PRESETS = {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER, "corvette": CORVETTE, "frigate": FRIGATE}
+SIZES = {
+    "classic": "ships on 48 x 48 cells",
+    "scout": "small ships on 24 x 24 cells",
+    "cruiser": "large ships on 64 x 64 cells",
+    "corvette": "a scout with two equal sides",
+    "frigate": "a classic ship with two equal sides",
+}
+"""What each preset is, for people."""
 
 
 def preset(name: str) -> Parameters:

@@ -387,10 +387,10 @@ def ship_form(grid: int) -> Any:
 def _need_all(given: dict[str, Any], known: dict[str, Any], where: str) -> None:
     """Raises ValueError unless all settings of a stage are given, and no others, those inside them too."""
     for name in sorted(given.keys() - known.keys() - {*OPTIONAL}):
-        raise UserError(f"{where} has no {name!r}; known: {', '.join(known)}")
+        raise UserError(f"expected a field of {where} among {', '.join(known)}, got {name!r}")
     for name, value in known.items():
         if name not in given:
-            raise UserError(f"expected {where} with {', '.join(known)}; {name!r} is missing")
+            raise UserError(f"expected {where} with {', '.join(known)}, got no {name!r}")
         if isinstance(value, dict):
             _need_all(given[name], value, f"{where}.{name}")
 
@@ -405,7 +405,7 @@ def _ship(fields: Any) -> Ship:
     if told.seed >= 1 << 64:
         raise UserError(f"expected seed as an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
     if len(set(told.reasons)) != len(told.reasons):
-        raise UserError("expected each of reasons once")
+        raise UserError(f"expected each of reasons once, got {', '.join(told.reasons)}")
     for name, value in told.stats.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > GREATEST:
             raise UserError(f"expected stats.{reprlib.repr(name)} as a finite number, got {reprlib.repr(value)}")

@@ -9,17 +9,17 @@ ABOUT = About(
     actions="A slide. Every tile that can moves by one cell, or merges with the tile ahead of it.",
     ends='The game ends when no slide is legal, and with `top="end_at_12288"` also when two 6144 merge.',
     rewards={
-        "score": "change of the board's score, entering tiles included; a tile of rank r >= 3 counts 3 to the power r - 2",
+        "score": "change of the board's score, including tiles that enter; a tile of rank r >= 3 counts 3 to the power r - 2",
         "merges": "points of the merges alone",
         "survival": "1 for every move",
     },
     options={
         "bonus_value": "how the value of a bonus tile is drawn",
         "bonus_schedule": "when bonus tiles come",
-        "hint": "what is shown of a bonus tile before it enters",
-        "top": "what two 6144 do",
-        "entry": "which lanes the next tile may enter",
-        "bonus_p": 'chance of a bonus tile, where the schedule is "iid"',
+        "hint": "what the player sees of a bonus tile before it enters",
+        "top": "what happens when two 6144 meet",
+        "entry": "where the next tile may enter",
+        "bonus_p": 'chance that a draw is a bonus tile, with `bonus_schedule="iid"`',
     },
 )
 """What people are told of the environments."""

@@ -86,7 +86,7 @@ def make_whole_score(game: Game, score: str) -> Compiled:
         score == "openness_wegner",
     )
     if (halves % 1 != 0).any() or np.abs(halves).max() >= BIAS:
-        raise UserError(f"{score}: expected lines that are worth whole halves, got others")
+        raise UserError(f"{score}: expected scores of lines in multiples of 0.5, got others")
     told = ((halves.astype(np.int64) + BIAS) << 16 | leaf.twice).astype(np.uint32)
 
     @bind(game.room, inline=True)

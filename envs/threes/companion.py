@@ -56,7 +56,7 @@ def check(state: State) -> None:
     if state.is_terminal:
         raise UserError("expected a position to play, got a finished game")
     if state.stage == "setup":
-        raise UserError(f"expected a board to play on, got one that is being laid: {str(state)!r}")
+        raise UserError(f"expected a board to play on, got one that is not complete: {str(state)!r}")
 
 
 def asks(state: State) -> str:

@@ -13,24 +13,41 @@ from leafwise.envs.core.ranges import OneOf, Range, limits_of, settle_fields
 from leafwise.envs.threes.rules import NO_MERGE_6144, Tables
 
 BONUS_P = 1 / 21
+BONUS_VALUES = {
+    "uniform": "every possible value is equally likely",
+    "window3": "first three neighbouring values are drawn, then one of the three",
+}
+SCHEDULES = {
+    "iid": "each draw is a bonus with the chance `bonus_p`",
+    "slot21": "exactly one of every 21 draws is a bonus",
+}
+HINTS = {
+    "plus": "that it is a bonus",
+    "window3": "three values, one of which it has",
+    "colour": "that it is white, which a 3 is too",
+    "exact": "its value",
+}
+TOPS = {
+    "end_at_12288": "they merge, and the game ends",
+    "continue": "they merge, and the game goes on",
+    "no_merge_6144": "they do not merge",
+}
+ENTRIES = {
+    "moved_lane": "a row or column that moved",
+    "any_empty_edge": "any row or column that is empty at that edge",
+}
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for one that Threes does not have."""
+    """The variant; raises ValueError for one that Threes does not have. `ABOUT` says what each option is."""
 
-    bonus_value: Annotated[str, OneOf(("uniform", "window3"))] = "uniform"
-    """How the value of a bonus tile is drawn."""
-    bonus_schedule: Annotated[str, OneOf(("iid", "slot21"))] = "iid"
-    """When bonus tiles come."""
-    hint: Annotated[str, OneOf(("plus", "window3", "colour", "exact"))] = "plus"
-    """What is shown of a bonus tile that comes next."""
-    top: Annotated[str, OneOf(("end_at_12288", "continue", "no_merge_6144"))] = "end_at_12288"
-    """What happens at the highest tiles."""
-    entry: Annotated[str, OneOf(("moved_lane", "any_empty_edge"))] = "moved_lane"
-    """Where a new tile may enter."""
+    bonus_value: Annotated[str, OneOf.described(BONUS_VALUES)] = "uniform"
+    bonus_schedule: Annotated[str, OneOf.described(SCHEDULES)] = "iid"
+    hint: Annotated[str, OneOf.described(HINTS)] = "plus"
+    top: Annotated[str, OneOf.described(TOPS)] = "end_at_12288"
+    entry: Annotated[str, OneOf.described(ENTRIES)] = "moved_lane"
     bonus_p: Annotated[float, Range(0, 1, below=True)] = BONUS_P
-    """The chance of a bonus tile, with bonus_schedule `iid`."""
 
     def __post_init__(self) -> None:
         settle_fields(self, "threes")

@@ -23,17 +23,17 @@ ABOUT = About(
         " A turn is a move and a throw."
     ),
     observation=(
-        "The observation does not tell the turn, nor how near the draw is; with the option `observe_turn` a fifth plane does."
+        "The observation does not show how near the draw is. With the option `observe_turn` a fifth plane shows it."
     ),
-    ends="When a player cannot move and has lost; after `max_turns` turns it is a draw.",
+    ends="A player who cannot move loses. After `max_turns` turns the game is a draw.",
     rewards={
         "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",
     },
     options={
-        "size": "cells of a side",
-        "self_trap": "whether who traps himself alone loses at once or when he is to move",
-        "max_turns": "turns after which it is a draw; none: four for each cell",
-        "observe_turn": "whether the observation tells the turns left until the draw, in a plane of its own",
+        "size": "cells on each side of the board",
+        "self_trap": "when you lose if your own throw leaves you, and only you, without a move",
+        "max_turns": "turns after which the game is a draw; by default four for each cell",
+        "observe_turn": "whether one more plane of the observation shows the turns left until the draw",
     },
 )
 """What people are told of the environments."""

@@ -24,19 +24,17 @@ DIRECTIONS = {
     "NW": (-1, -1),
 }
 
+SELF_TRAPPED = {"immediate": "at once", "deferred": "when it is your turn to move"}
+
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for one that Trap does not have."""
+    """The variant; raises ValueError for one that Trap does not have. `ABOUT` says what each option is."""
 
     size: Annotated[int, Range(MIN_SIZE, MAX_SIZE)] = 7
-    """Side of the board."""
-    self_trap: Annotated[str, OneOf(("immediate", "deferred"))] = field(default="immediate", metadata=RULE_ONLY)
-    """When a player who has trapped itself has lost."""
+    self_trap: Annotated[str, OneOf.described(SELF_TRAPPED)] = field(default="immediate", metadata=RULE_ONLY)
     max_turns: Annotated[int | None, Range(1, MOST_TURNS)] = field(default=None, metadata=RULE_ONLY)
-    """The turn after which the game is a draw; None: four for each cell."""
     observe_turn: bool = field(default=False, metadata=SHOWN_ONLY)
-    """Whether the observation tells the turns that are left until then."""
 
     def __post_init__(self) -> None:
         settle_fields(self, "trap")

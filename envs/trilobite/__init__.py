@@ -5,14 +5,14 @@ from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.trilobite import baselines, draw, features, rules, scores, tables, text
 
 ABOUT = About(
-    actions="One for each column, from the left: a chip falls to its lowest free cell.",
-    ends="When somebody has k in a row, or the board is full.",
+    actions="One for each column, from the left. The chip falls to the lowest free cell of the column.",
+    ends="A player with k chips in a row wins. When the board is full the game is a draw.",
     rewards={
         "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",
     },
     options={
-        "board": "columns x rows",
-        "k": "how many in a row win",
+        "board": "columns x rows; 3 to 8 of each, at most 56 cells",
+        "k": "how many chips in a row win, at most the longer side of the board",
     },
 )
 """What people are told of the environments."""

@@ -21,12 +21,10 @@ RUNS = 3
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for one that Trilobite does not have."""
+    """The variant; raises ValueError for one that Trilobite does not have. `ABOUT` says what each option is."""
 
     board: str = "3x3"
-    """Width x height, 3x3 to 8x7."""
     k: Annotated[int, Range(3, 5)] = 3
-    """Chips in a row that win, 3 to 5, at most the longer side."""
 
     def __post_init__(self) -> None:
         board = self.board.lower() if isinstance(self.board, str) else ""

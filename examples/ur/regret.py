@@ -53,15 +53,15 @@ def decisions(solver: Solver, n: int, seed: int) -> list[tuple[State, dict[str, 
 
 
 def losses(player: Any, found: list[tuple[State, dict[str, float]]]) -> list[float]:
-    """Returns what a search loses by its move in each position, in points of 100."""
+    """Returns what a search loses by its move in each position, in percentage points."""
     return [100 * loss[state.game.actions[player(state).action]] for state, loss in found]
 
 
 def measured(
     leaf: str, searches: Sequence[str], found: list[tuple[State, dict[str, float]]]
 ) -> Iterator[dict[str, Any]]:
-    """Yields what searches with a leaf lose: the mean with half its 95 % interval, in points of 100, the share of best moves, and
-    the processor time of a move in ms."""
+    """Yields what searches with a leaf lose: the mean with half its 95 % interval, in percentage points, the share of best moves,
+    and the processor time of a move in ms."""
     game = found[0][0].game
     evaluator = leafwise.leaf(game, leaf)
     for search in searches:
@@ -92,7 +92,7 @@ def row_of(one: dict[str, Any]) -> str:
     return f"| {one['leaf']} | {one['search']} | {told} |"
 
 
-HEAD = "| leaf | search | mean loss, points of 100 | 95 % | best moves | ms a move |\n|---|---|---|---|---|---|"
+HEAD = "| leaf | search | mean loss, percentage points | 95 % | best moves | ms a move |\n|---|---|---|---|---|---|"
 
 
 def page_of(results: dict[str, Any]) -> str:
@@ -103,8 +103,8 @@ def page_of(results: dict[str, Any]) -> str:
         f"    {results['command']}",
         "",
         f"All players get the same {results['positions']:,} decisions with two moves or more.",
-        f"They are of games with {results['pieces']} pieces each.",
-        "The solver says what each move loses in the chance to win, in points of 100.",
+        f"They come from games with {results['pieces']} pieces each.",
+        "The solver gives the loss of each move: the chance to win that it gives away, in percentage points.",
         "`race` says who is ahead. `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
         "",
         HEAD,

@@ -63,8 +63,8 @@ def study(config: Config) -> None:
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
-        "Share of choices that keep the value, with Wilson's 95 % intervals. Positions come after random actions; some action",
-        "loses value there, and another does not. Ties are broken at random. No network learned a solver's label.", "",
+        "Share of choices that keep the value, with Wilson's 95 % intervals. Positions come after random actions. In each",
+        "of them some action loses value, and another does not. Ties are broken at random. No network learned from a solver.", "",
         *table(head, rows), "",
     ]  # fmt: skip
     write_page(config, "critical.md", signed(config, lines))

@@ -70,8 +70,8 @@ def study(config: Config) -> None:
         rows.append([one["leaf"], *(f"{one[kept]} of {one[of]}" for kept, of in counts)])
     lines = [
         "# Cassis: learned leaves", "", "## n = 6: every reachable position up to renaming, one-ply play", "",
-        "Critical positions are those in which some action loses value. Among actions of equal value one is drawn at random:",
-        "`safe_edges` has many such, so that its row is one draw, and another with the points renamed.", "",
+        "Critical positions are those in which some action loses value. Among actions of equal value one is drawn at random.",
+        "`safe_edges` often values actions equally, so another draw gives its row other numbers.", "",
         *table("leaf | keeps the value | of the critical ones", rows), "",
     ]  # fmt: skip
     if config.large:

@@ -39,11 +39,11 @@ ROUNDS = (0.1, 0.4, 1.0)
 """Shares of its games that every entry has played before any plays more."""
 HEAD = """# Friday: hand-made players
 
-Players are fair unless they are called clairvoyant: those see the order of all hidden cards, as the public engine does. Its games
-start with 22 life. Seeds are 1,000,000 and the following. Intervals are 95 % intervals: Wilson (1927) for the share won, and
-Student's t for the mean final score (the booklet's, of lost games too). Yellow, red and pirates are the shares of games that got
-there. Times are processor time. The last column is the player for `leafwise eval`, to play a row again. Clairvoyant players
-play only in this study.
+A player sees no hidden cards, unless it is called clairvoyant. Clairvoyant players see the order of all hidden cards, as the
+public engine does, and its games start with 22 life. They play only in this study. Seeds are from 1,000,000 on. Intervals are
+95 % intervals: Wilson (1927) for the share won, and Student's t for the mean final score. That is the booklet's score, also of
+lost games. Yellow, red and pirates are the shares of games that got there. Times are processor time. To repeat a row, give the
+last column to `leafwise eval`.
 """
 
 

@@ -146,11 +146,10 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     text = [
         "# Friday: the learned leaf against the hand-made ones",
         "",
-        "Share of games won, fair play, with its 95 % interval (Wilson) and the games played;",
-        f"seeds {FIRST_SEED:,} and the following, the same for all.",
-        "At equal depth a decision counts only if it reveals a card, and all searches look at no more than",
-        f"{config.nodes} decisions in all.",
-        "Times are processor time. To play a row again at level L, give the last column to `leafwise eval`.",
+        "Share of games won, with its 95 % interval (Wilson) and the number of games. No player sees hidden cards. All play the",
+        f"same seeds, from {FIRST_SEED:,} on. At equal depth a decision counts only if it reveals a card, and a search looks at",
+        f"most at {config.nodes} decisions. Times are processor time. To repeat a row at level L, give the last column to",
+        "`leafwise eval`.",
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
@@ -163,8 +162,12 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
             rows.append([f"`{name}`", *map(share_won, found), f"{sum(f['ms'] for f in found) / len(found):.2g}", again])
         head = f"leaf | {COLUMNS} | ms a decision | `leafwise eval`"
         text += ["", f"## Equal search: {what}", "", *table(head, rows), "", apart(results, kind)]
-    text += ["", "## Is the chance it tells the share it wins?", ""]
-    text += ["Every decision of the learned leaf's games; the error is the mean distance of the last two columns.", ""]
+    text += ["", "## How accurate are the predicted chances?", ""]
+    text += [
+        "At every decision of its games the learned leaf predicts the chance to win. The predictions are put into tenths. The",
+        "calibration error is the mean difference between the predicted chance and the share of games won.",
+        "",
+    ]
     depths = [kind for kind in KINDS if kind.startswith("depth")]
     for kind in depths:
         for level in LEVELS:
@@ -176,7 +179,7 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
         text.append(f"All levels together, {kind}: {calibrated(tenths)['calibration_error']:.3f}.")
     tenths = results[f"depth 1, level 1, {LEARNED}"]["tenths"]
     rows = [[f"{t['decisions']:,}", f"{t['chance']:.3f}", f"{t['won']:.3f}"] for t in tenths]
-    return [*text, "", "Level 1, depth 1:", "", *table("decisions | mean chance told | won", rows), ""]
+    return [*text, "", "Level 1, depth 1:", "", *table("decisions | mean predicted chance | games won", rows), ""]
 
 
 def apart(results: dict[str, Any], kind: str) -> str:
@@ -186,7 +189,7 @@ def apart(results: dict[str, Any], kind: str) -> str:
     for level in LEVELS:
         own, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
         (yes if own["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
-    told = f"The learned leaf's interval lies above all others at level {', '.join(yes) or 'none'}"
+    told = f"The interval of the learned leaf lies above all others at level {', '.join(yes) or 'none'}"
     return told + (f", not at level {', '.join(no)}." if no else ".")
 
 

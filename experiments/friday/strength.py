@@ -210,8 +210,8 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     return [
         "# Friday: strength by the time for a decision",
         "",
-        f"Share of games won by the network `{config.model}` in our search, fair play, with its 95 % interval (Wilson) and the",
-        f"games played; seeds {FIRST_SEED:,} and the following. Times are processor time. To play a row again at",
+        f"Share of games won by the network `{config.model}` in our search, with its 95 % interval (Wilson) and the number of",
+        f"games. It sees no hidden cards. Seeds are from {FIRST_SEED:,} on, and times are processor time. To repeat a row at",
         "level N, give the last column to `leafwise eval`.",
         "",
         "![The table as curves](strength.png)",
@@ -233,12 +233,12 @@ def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
         return []
     rows = [test_row(point, *f["told"]) for point, f in judged.items()]
     what = [
-        "The chance that the search predicts at each decision is compared with who then won, in tenths. The interval comes from",
-        "games drawn again and again. Chances that are right also show an error by luck. It is less than the next column says",
-        "in 95 of 100 such sets of games, and at least the error found in the share p of them.",
+        "At each decision the search predicts the chance to win. The predictions are put into tenths and compared with the",
+        "share of games won. The interval is a bootstrap over games. Correct predictions would show an error too, by luck.",
+        "The column `luck alone` is its 95th percentile, and `p` is the probability of an error as large as the measured one.",
     ]
     return [
-        *section("Is the chance it tells the share it wins?", what, table(TESTED, rows)),
+        *section("How accurate are the predicted chances?", what, table(TESTED, rows)),
         *(line for ms in dict.fromkeys(point.milliseconds for point in judged) for line in scaled_lines(ms, judged)),
     ]
 
@@ -255,12 +255,12 @@ def scaled_lines(ms: int, judged: dict[Point, dict[str, Any]]) -> list[str]:
     rows = [test_row(point, *told) for point, told in zip(here, levels, strict=True)]
     (a, b), (c, d) = right.lines
     return [
-        "The same with one slope and one offset for the predicted log odds at all levels. They are fitted to every other game and",
-        "tested on the games between, and the other way round:",
+        "The same after one slope and one offset for the predicted log odds of all levels. Both are fitted to one half of the",
+        "games and tested on the other half, then the other way round:",
         "",
         *table(TESTED, rows),
         "",
-        f"At {ms} ms the slope is {a:.2f} and the offset {b:+.2f} for one half, {c:.2f} and {d:+.2f} for the other.",
+        f"At {ms} ms one half gives slope {a:.2f} and offset {b:+.2f}, the other {c:.2f} and {d:+.2f}.",
         "",
     ]
 

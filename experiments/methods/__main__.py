@@ -553,14 +553,16 @@ def seeds_of(name: str, plan: Plan, results: Results) -> list[str]:
         for pair in itertools.combinations(ways, 2):
             first, second = sorted(pair, key=lambda way: -interquartile_mean([ways[way]]))
             better = estimate(improvement, [ways[first]], [ways[second]])
-            stands = "stands" if better.low > 0.5 else "does not stand"
+            stands = "significantly" if better.low > 0.5 else "not significantly"
             chance = f"{better.value:.0%} ({better.low:.0%} to {better.high:.0%})"
             said.append(
-                f"- `{first}` before `{second}` {stands}: its run is the better one of two with probability {chance}."
+                f"- `{first}` is {stands} better than `{second}`: one of its runs beats one of the other's with "
+                f"probability {chance}."
             )
         lines += [
-            f"Several training seeds, each for {length_said(minutes)}, judged one decision deep by interquartile means. Their",
-            "intervals are by a plain bootstrap over the seeds of this one game; of few seeds they cover less than they say.", "",
+            f"Several training seeds, each for {length_said(minutes)}. A run is measured one decision deep, and the table has",
+            "the interquartile mean over the runs. Intervals are a bootstrap over the seeds; with so few seeds they are too",
+            "narrow.", "",
             *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *said, *[""][: len(said)],
             "The commands of the first runs:", "", *commands[minutes], "",
         ]  # fmt: skip
@@ -577,7 +579,7 @@ def section(name: str, results: Results) -> list[str]:
     against = f"against `{plan.hand}`" if "against" in plan.unit else f"beside `{plan.hand}`"
     commands = [found["run"]["command"] for _, _, found in known_of(name, plan, results) if "run" in found]
     limits = f" ({plan.limits.strip(',')})" if plan.limits else ""
-    bare = "; bare policies meet it at depth 1" if "against" in plan.unit else ""
+    bare = "; a policy without search plays against it at depth 1" if "against" in plan.unit else ""
     return [
         f"## {name.capitalize()}{options}", "",
         f"The {plan.unit.replace(' against it', '')}, {against} in the same search{limits}{bare}.", "",
@@ -625,18 +627,19 @@ def write(study: Study, results: Results) -> None:
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
         "# All ways to learn, at equal processor time", "",
-        "Each method trains where it applies, by its game's recipe where there is one (`leafwise train GAME --method METHOD`). A",
-        "run takes about so many minutes of one core, or as long as the recipe says. The tables show the seconds that it took,",
-        "compiling included.",
+        "Each method trains on every game that it fits, with the options of the game's recipe if there is one (`leafwise",
+        "train GAME --method METHOD`). A run takes about the minutes of its row on one core, or as long as the recipe says.",
+        "Seconds include compiling.",
         "",
-        "DQN and PPO of Stable-Baselines3 are unmodified, with their defaults on the registered environments: what a newcomer",
-        f"would get. MaskablePPO of sb3-contrib has [settings](../../{SETTINGS}). One default differs: DQN's replay buffer is",
-        "shorter in Starship, so that it fits into 4 GB.",
+        "DQN and PPO of Stable-Baselines3 have their defaults, as for somebody who tries them for the first time. One default",
+        "differs: DQN's replay buffer is smaller in Starship, so that it fits into 4 GB. MaskablePPO of sb3-contrib has",
+        f"[settings](../../{SETTINGS}).",
         "",
         "Final games have seeds from 2,000,000 on and 95 % intervals. Two-player games have random openings, each from both seats.",
-        "Curves are drawn where a run logged one, as if its time passed evenly. Elo by a run's own matches adds up from network to",
-        "network and says nothing about another run's, so it is drawn as its share of the last. The last command makes a row again",
-        "with the `--games`, `--ways` and `--minutes` of the row (0: its recipe's), and `--seeds` for several training seeds.", "",
+        "The picture has the curve of each run that logged one, over its share of the run's time. Elo from matches inside a",
+        "run cannot be compared with that of another run, so it is drawn as a share of its last value. To repeat a row, give",
+        "the last command the `--games`, `--ways` and `--minutes` of the row (0: its recipe's), and `--seeds` for several",
+        "training seeds.", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
         *bootstrapped(results.values()),

@@ -136,18 +136,21 @@ def tables(results: Results) -> list[str]:
             others += [f"{name}, {other}" for other in opponents(1)] if players == 1 else []
             found = [cell(results.get(other), players) for other in others]
             rows[players].append([f"`leafwise/{name}-v0`", by, minutes, f"{results[f'{key}, run']['steps']:,}", *found])
-    heads = {2: "against random: | against greedy: | against level:easy:", 1: "its mean: | random: | greedy:"}
-    return [line for k in (2, 1) if rows[k] for line in (*table(f"id | by | time: | steps: | {heads[k]}", rows[k]), "")]
+    heads = {2: "against random: | against greedy: | against level:easy:", 1: "mean score: | of random: | of greedy:"}
+    return [
+        line for k in (2, 1) if rows[k] for line in (*table(f"id | options | time: | steps: | {heads[k]}", rows[k]), "")
+    ]
 
 
 def write(study: Study, results: Results) -> None:
     """Writes the page with what is known."""
     lines = [
-        "# MaskablePPO by settings and by its defaults", "",
-        f"MaskablePPO of sb3-contrib by [settings for each id](../../{SETTINGS}), in the native batch, and by its",
-        "defaults in eight environments, each for the same processor time of one core. The policies alone play, by their likeliest",
-        "action. Two-player games begin with up to four random moves, each opening from both seats, and show the share of the",
-        "points. Single-player games show mean scores, beside those of `random` and `greedy`. Intervals are 95 % intervals.", "",
+        "# MaskablePPO with tuned settings and with its defaults", "",
+        "MaskablePPO of sb3-contrib was trained in two ways, for the same processor time of one core. One has [settings for",
+        f"each id](../../{SETTINGS}) in the native batch, the other its defaults in eight environments. The policies play",
+        "without a search, and choose the most probable action. Two-player games begin with up to four random moves, each",
+        "opening from both seats, and the table shows the share of the points. In single-player games it shows mean scores.",
+        "Intervals are 95 % ones.", "",
         *tables(results),
     ]  # fmt: skip
     write_page(study, "learners.md", signed(study, lines))

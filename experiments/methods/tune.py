@@ -61,7 +61,7 @@ def study(config: Config) -> None:
         import yaml
     except ImportError as missing:
         raise UserError(
-            f"expected optuna and pyyaml, {missing.name} not found: pip install 'leafwise[experiments]'"
+            f"expected optuna and pyyaml, found no {missing.name}: pip install 'leafwise[experiments]'"
         ) from None
 
     need_among(config.id, IDS, "id")

@@ -111,8 +111,9 @@ def report(config: Config, results: Results) -> None:
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
     lines = [
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
-        f"Two-player games begin with random decisions ({openings}), each opening from both seats. Both searches value the actions",
-        "of a decision once, however long that takes: of Starship's more than 1 ms where a part has hundreds of places.", "",
+        f"Two-player games begin with random decisions ({openings}), each opening from both seats. Both searches first value",
+        "every action of a decision once, however long that takes. In Starship it takes more than 1 ms if a part has hundreds",
+        "of places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
     ]  # fmt: skip
     write_page(whole, "search.md", signed(whole, lines))

@@ -171,8 +171,8 @@ def report(config: Config, results: Results) -> None:
     lines = [
         "# Regret against perfect play",
         "",
-        "Regret is the exact value of the best action minus that of the chosen one, in units of returns (a win 1, a loss -1). The",
-        "tables have its mean over critical decisions with the 95 % interval, and the share of decisions that keep the value.",
+        "Regret is the exact value of the best action minus that of the chosen one. A win counts 1 and a loss -1. The tables have",
+        "the mean regret over critical decisions, its 95 % interval, and the share of decisions that keep the value.",
         "Times are processor time.",
         "",
     ]

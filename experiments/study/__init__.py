@@ -246,10 +246,10 @@ def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
     if not old:
         return []
     count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
-    others = "." if old == len(with_intervals) else "; the others are Student's, or Wilson's of shares."
+    others = "." if old == len(with_intervals) else "; the others are Student's t, or Wilson's for shares."
     return [
-        f"{count} intervals are by bootstrap{others}",
-        "Of the games or decisions behind them only the figures are kept.",
+        f"{count} intervals are a bootstrap{others}",
+        "Their single games or decisions were not kept.",
         "",
     ]
 

@@ -69,7 +69,13 @@ def page(config: Config, results: Results) -> list[str]:
             row = [f"`{name}`", f"{r['games']}", *points(r), f"{r['median']:,.0f}", *reached]
             rows.append([*row, f"{r['seconds_per_move']:.2g}"])
     tiles = " | ".join(f"{tile}:" for tile in MILESTONES)
-    lines = table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows)
+    lines = [
+        "# Threes: hand-made scores and public programs",
+        "",
+        "Final scores, the share of games that reached each tile, and processor seconds a move.",
+        "",
+        *table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows),
+    ]
     if not any(name in results for name in PUBLISHED):
         return lines
     beside = [row for name in PUBLISHED if name in results for row in side_by_side(name, results[name])]
@@ -77,7 +83,7 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         *lines,
         "",
-        "Beside the tables that the author of Threesus published, with the same settings:",
+        "Scores that the author of Threesus published, and ours with the same settings:",
         "",
         *table(head, beside),
     ]

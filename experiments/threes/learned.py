@@ -157,25 +157,25 @@ def page(config: Config, results: Results) -> list[str]:
     about = {
         "depth": (
             "Equal depth",
-            "At depths 4 and 5, decisions less probable than 0.003 are leaves. With the learned leaf at depth 3 those less "
-            "probable than 0.001 are: that costs little, and makes the search two to three times faster.",
+            "At depths 4 and 5 the search has `cutoff=0.003`: decisions less probable than that are leaves. The learned leaf has "
+            "`cutoff=0.001` at depth 3. That costs little and makes the search two to three times faster.",
         ),
         "time": (
             "Equal time per move",
-            "Processor time; the search deepens until it is up, and decisions less probable than 0.003 are leaves, for every leaf. "
-            "mcts: Monte Carlo tree search with the learned leaf.",
+            "Each search has the same processor time per move, and searches deeper until it is over, with `cutoff=0.003`. "
+            "`mcts` is Monte Carlo tree search with the learned leaf.",
         ),
     }
     known = [part for part in PARTS if any(split(title)[0] == part for title in results)]
     return [
         "# Threes: learned leaves against hand-made ones",
         "",
-        "Written by `python -m leafwise.experiments.threes.learned`: paired games, seeds from 1,000,000 on; of",
-        "the learned leaf at equal depth and time from 2,000,000 on.",
+        "`python -m leafwise.experiments.threes.learned` writes this page. Games of the hand-made leaves have seeds from",
+        "1,000,000 on, and games of the learned leaf from 2,000,000 on.",
         "",
         *(line for part in known for line in section(*about[part], score_table(results, part))),
         *(["![Mean score against time per move, with published players](learned.png)", ""] if known else []),
-        "[What learning needs](../archive/threes-learning.md): longer runs, runs without one of the ingredients, the last moves.",
+        "[What learning needs](../archive/threes-learning.md): longer runs, runs without one ingredient, the last moves of games.",
     ]
 
 

@@ -47,12 +47,12 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Trap: boards of other sizes",
         "",
-        f"The network that ships for each size against `{config.rival}`, both in the search of whole turns with the same throws "
-        f"and the same processor time. Seeds from {config.first_seed:,} on, each from both seats.",
+        f"For each size the network that ships plays against `{config.rival}`, both in the search of whole turns, with "
+        f"the same throws and the same processor time. Seeds are from {config.first_seed:,} on, each from both seats.",
         "",
         *points_table(results),
         "",
-        f"Written by `{config.program()}`, which plays what is missing of each match.",
+        f"`{config.program()}` writes this page, and plays the games that are missing.",
     ]
 
 

@@ -63,15 +63,14 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Trap: the search of whole turns",
         "",
-        f"Seeds from {config.first_seed:,} on, each from both seats. Times are processor time of a turn, move and throw. Whole "
-        "turns: the player `turns`, a node a turn; single decisions: the player `search`, half of the time for the move and half "
-        "for the throw. Both consider the same throws, near+traps, and value improbable landings at once. The search was "
-        "chosen by games on seeds below 900,000; earlier ones and the network before played on those from 2,650,000 to "
-        "2,665,200.",
+        f"Seeds are from {config.first_seed:,} on, each from both seats. Times are processor time of a turn, that is of a "
+        "move and a throw. The player `turns` searches whole turns, with one node for each turn. The player `search` searches "
+        "single decisions, with half of the time for the move and half for the throw. Both consider the same throws "
+        "(near+traps), and value improbable landings at once. The options of the search were chosen on seeds below 900,000.",
         "",
         *points_table(results),
         "",
-        f"Written by `{config.program()}`, which plays what is missing of each match.",
+        f"`{config.program()}` writes this page, and plays the games that are missing.",
     ]
 
 

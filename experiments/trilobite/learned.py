@@ -46,9 +46,9 @@ from leafwise.training.execution import executor_for
 SEEN = 4
 """Moves that the players see ahead from whose games critical positions come."""
 KINDS = {
-    "played": f"from games of players who see {SEEN} moves ahead and know nothing else",
+    "played": f"from games of players who search {SEEN} moves deep without a score",
     "random": "after random moves",
-    "random, quiet": "after random moves, and nobody can win at once",
+    "random, quiet": "after random moves, if neither player can win at once",
 }
 
 
@@ -146,7 +146,7 @@ def play_large(config: Config, results: Results) -> list[str]:
     low, high = PLIES
     return [
         "## 7x6: games against the hand-made leaf `lines`, both seats", "",
-        f"Openings of {low} to {high} random moves that are drawn, or in which one reply only keeps the value.", "",
+        f"Openings of {low} to {high} random moves that are drawn, or where only one reply keeps the value.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",
     ]  # fmt: skip
 

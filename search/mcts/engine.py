@@ -303,7 +303,7 @@ class Mcts(BaseSearch):
         assert callable(self.options.prior)
         tree = self.tree
         shape = len(nodes), self.game.max_actions
-        expected = f"mcts: expected of a policy {shape} numbers of at least 0 with a finite sum"
+        expected = f"mcts: expected {shape} numbers of at least 0 with a finite sum from the policy"
         found = answered(self.options.prior(tree.rows[nodes], self._T), shape, expected)
         with np.errstate(over="ignore"):
             sums = found.sum(axis=1)

@@ -157,7 +157,7 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
     """Returns a trained model as a leaf evaluator.
 
     `source` is the name of a model that ships with leafwise (`threes`, `cassis8`), a run folder, a `.safetensors` file, or one of
-    the Hugging Face Hub: `hf://OWNER/NAME`, with `@REVISION` and `/FILE.safetensors` at will (extra `hub`). The file says
+    the Hugging Face Hub: `hf://OWNER/NAME`, optionally with `@REVISION` and `/FILE.safetensors` (extra `hub`). The file says
     which game and variant it is for; `game` checks that it is yours. Raises ValueError in one line if it does not fit.
     """
     from leafwise.models.files import game_of

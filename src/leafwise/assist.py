@@ -25,10 +25,10 @@ def begun(game: Game, position: str, known: bool, file: str) -> Following:
     """
     if file and Path(file).exists() and Path(file).stat().st_size:
         if position:
-            raise UserError(f"expected a position or a game that goes on in {file!r}, got both")
+            raise UserError(f"expected a position or a saved game in {file!r}, got both")
         following = Following.load(game, read_text(file), file)
         if following.state is not None and following.state.is_terminal:
-            raise UserError(f"expected a game that goes on in {file!r}, got a finished one")
+            raise UserError(f"expected an unfinished game in {file!r}, got a finished one")
         return following
     start = game.parse(position) if position else game.start() if known else None
     return Following(game, start)

@@ -330,11 +330,11 @@ def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
     if is_stream(Path(file)):
         unfit = path.is_dir() or not os.access(file, os.W_OK)
     elif not overwrite and path.is_file():
-        raise UserError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which is there")
+        raise UserError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which exists")
     else:
         unfit = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
     if unfit:
-        raise UserError(f"expected a file in a folder that can be written to for {flag}, got {file!r}")
+        raise UserError(f"expected a file in a writable folder for {flag}, got {file!r}")
 
 
 def print_json(value: object) -> None:

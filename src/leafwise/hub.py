@@ -20,9 +20,7 @@ from leafwise.training.runs import FINAL_SEED, SELECTION_SEED
 try:
     from huggingface_hub import CommitOperationAdd, EvalResult, HfApi, ModelCardData, errors
 except ModuleNotFoundError as missing:
-    raise UserError(
-        f"expected {missing.name} to write to the Hub, it is not installed: pip install 'leafwise[hub]'"
-    ) from None
+    raise UserError(f"expected {missing.name} to write to the Hub, found none: pip install 'leafwise[hub]'") from None
 
 README = "README.md"
 """The file of a repository that the Hub shows and indexes."""

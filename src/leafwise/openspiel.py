@@ -191,7 +191,10 @@ class SpielBot(pyspiel.Bot):
 
 
 def bot(player: str, seed: int = 0) -> SpielBot:
-    """Returns a player, named as everywhere, as a bot of OpenSpiel for registered games."""
+    """Returns the player that a text names as a `pyspiel.Bot`, for games that `register` made.
+
+    The bot raises ValueError at its first move if the text names no player of that game.
+    """
     return SpielBot(player, seed)
 
 
@@ -238,5 +241,8 @@ class SpielEvaluator(mcts.Evaluator):
 
 
 def evaluator(leaf: str | Evaluator) -> SpielEvaluator:
-    """Returns a leaf, a name or an `Evaluator`, for OpenSpiel's tree search; its prior is the leaf's policy, else uniform."""
+    """Returns a leaf, a name or an `Evaluator`, for OpenSpiel's tree search.
+
+    The prior is the leaf's policy, or uniform if it has none. A name that no leaf has raises ValueError at the first position.
+    """
     return SpielEvaluator(leaf)

@@ -118,7 +118,10 @@ def test_help_fits_a_terminal_and_begins_with_what_it_does_and_what_matters(
 def test_help_shows_the_options_of_the_game_that_was_named_alone(shell: Shell) -> None:
     for line in ("train trilobite", "train trilobite --method dqn", "analyze trilobite"):
         out = shell(f"{line} --help").out
-        shows(out, "Options of trilobite, with their defaults:\n  --board 3x3  columns x rows\n")
+        shows(
+            out,
+            "Options of trilobite, with their defaults:\n  --board 3x3  columns x rows; 3 to 8 of each, at most 56 cells\n",
+        )
         assert "--start-life" not in out
 
 
@@ -203,9 +206,9 @@ WRONG = {
     "analyze trap --moves N --moves S,S": "got 'S' as move 2 of 'S,S'",
     "play trap --level silly": "expected level among easy, medium, hard, best, got 'silly'",
     "play trap --level easy --opponent best": "expected --strength or --opponent, got 'easy' and 'best'",
-    "play trap --save /no/such/folder/game.txt": "expected a file in a folder that can be written to for --save",
-    "eval threes random --save /no/such/folder/x": "expected a file in a folder that can be written to for --save",
-    "eval friday fridai:states=9,info=clairvoyant --save x": "expected a player who does not deal itself, to keep its games",
+    "play trap --save /no/such/folder/game.txt": "expected a file in a writable folder for --save",
+    "eval threes random --save /no/such/folder/x": "expected a file in a writable folder for --save",
+    "eval friday fridai:states=9,info=clairvoyant --save x": "expected a fair player to keep its games",
     "analyze threes --simulations 9 --depth 2": "expected --simulations without --depth and --game, got both",
     "analyze threes --simulations -9": "expected --simulations of at least 0, got -9",
     "analyze cassis --simulations 9 --options width=2": "expected options among simulations, seconds,",
@@ -226,7 +229,7 @@ WRONG = {
     "play threes --leaf foo": "expected a leaf among",
     "play threes --seconds -1": "expected --seconds of 0 to",
     "record threes --out game.png": "expected a file name that ends with .gif",
-    "record threes --out /no/such/game.gif": "expected a file in a folder that can be written to",
+    "record threes --out /no/such/game.gif": "expected a file in a writable folder",
     "record threes --width 3": "expected --width of 32 to 2,000, got 3",
     "bench threes foo": "expected a part among start, envs, search, models, training, got 'foo'",
     "bench threes --seconds 0": "expected --seconds above 0",
@@ -252,7 +255,7 @@ WRONG = {
     "solve threes": "expected a game with an exact solver, got 'threes'",
     "solve trilobite --moves 14": "expected an action among 1, 2, 3, got '4' as move 2 of '14'",
     "solve trilobite --moves 1111": "expected a legal action (2, 3), got '1' as move 4 of '1111'",
-    "solve trilobite --moves '11223 1'": "'1' is not legal, the game is over as move 6",
+    "solve trilobite --moves '11223 1'": "expected no action in a finished game, got '1' as move 6",
     "solve trilobite --moves 1 --file x": "expected --moves or --file, got both",
     "solve trilobite --moves '' --table-mb 1": "expected a table of at least 4 MB, got 1",
     "solve cassis --moves '' --table-mb 1e9": "expected table_mb above 0 and at most 65,536 MB, got 1000000000.0",
@@ -431,7 +434,7 @@ def test_a_file_is_overwritten_on_request_alone(line: str, shell: Shell, tmp_pat
     line = line.format(new=tmp_path / "new", game=game)
     file.write_text("kept")
     said = shell(line, str(file), typed="q\n").refusal
-    assert f"expected a new file for {line.split()[-1]}, or --overwrite, got {str(file)!r}, which is there" in said
+    assert f"expected a new file for {line.split()[-1]}, or --overwrite, got {str(file)!r}, which exists" in said
     assert file.read_text() == "kept"
     assert shell(line, str(file), "--overwrite", typed="q\n").status == 0
     assert file.read_bytes() != b"kept"

@@ -9,6 +9,7 @@ from front.console import Shell
 import leafwise
 from leafwise.commands.games import filled
 from leafwise.envs.core.gym.env_page import actions, page
+from leafwise.envs.core.ranges import OneOf, limits_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/environments"
@@ -47,6 +48,11 @@ def test_a_page_tells_everything_in_words(name: str, short: str) -> None:
     assert (set(about.rewards), set(about.options)) == (set(game.reward_names), set(game.defaults))
     assert about.actions
     assert about.ends
+    limits = limits_of(type(game.options)) if game.defaults else {}
+    for option, limit in limits.items():
+        if isinstance(limit, OneOf):
+            assert len([word for word in limit.meanings if word]) == len(limit.choices), option
+            assert all(f"`{choice!r}`: " in page(game, short) for choice in limit.choices), option
     heads = [line.removeprefix("## ") for line in page(game, short).splitlines() if line.startswith("## ")]
     assert heads == ["Observation", "Actions", "Rewards", "Ends", "Options", "Reference returns", "Source"]
 

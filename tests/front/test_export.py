@@ -279,5 +279,5 @@ def test_the_foot_has_one_mark_behind_the_titles(tmp_path: Path) -> None:
 
 
 def test_games_belong_to_an_export() -> None:
-    with pytest.raises(ValueError, match="expected --games with --export"):
+    with pytest.raises(ValueError, match="expected --export with --games, got none"):
         main(["--games", "trilobite"])

@@ -226,11 +226,14 @@ def test_two_plugins_of_one_name_and_an_entry_without_a_file_are_warnings(site: 
     [
         (
             "import nothing_such",
-            "cannot import 'own': ModuleNotFoundError at __init__.py:1: No module named 'nothing_such'",
+            "expected a module that imports, got 'own': ModuleNotFoundError at __init__.py:1: No module named 'nothing_such'",
         ),
-        ("x = (", "cannot import 'own': SyntaxError: "),
-        ("\n\n1 / 0", "cannot import 'own': ZeroDivisionError at __init__.py:3: division by zero"),
-        ("import sys; sys.exit(1)", "cannot import 'own': SystemExit at __init__.py:1: 1"),
+        ("x = (", "expected a module that imports, got 'own': SyntaxError: "),
+        (
+            "\n\n1 / 0",
+            "expected a module that imports, got 'own': ZeroDivisionError at __init__.py:3: division by zero",
+        ),
+        ("import sys; sys.exit(1)", "expected a module that imports, got 'own': SystemExit at __init__.py:1: 1"),
         ("GAME = 3", "expected a Game called GAME in the module 'own', got 3"),
         ("from leafwise.envs.cassis import GAME", "expected the game 'own' in 'own', got 'cassis'"),
     ],
@@ -247,7 +250,7 @@ def test_a_game_that_cannot_be_imported_or_differs_from_its_data_file_is_a_warni
     put(site, "own", {"own": told_of("own")}, "import nothing_such")
     with pytest.warns(plugins.PluginWarning, match="No module named 'nothing_such'"):
         assert "cassis: Cassis" in shell("games").out
-    assert "the plug-in 'own' of own-0.1.0: cannot import 'own'" in shell("games own").refusal
+    assert "the plug-in 'own' of own-0.1.0: expected a module that imports, got 'own'" in shell("games own").refusal
     forget_listed()
     install("pig", site)
     data = site / "leafwise_pig" / "games.json"
@@ -261,8 +264,8 @@ def test_a_game_that_cannot_be_imported_or_differs_from_its_data_file_is_a_warni
     [
         ("nothing.py", "expected a Python file, a folder with __init__.py or a module's name, got 'nothing.py'"),
         (str(EXAMPLES), "expected a Python file, a folder with __init__.py or a module's name, got"),
-        ("no_such_module", "cannot import 'no_such_module': ModuleNotFoundError"),
-        ("json.py", "expected a file whose name no other module has, got 'json.py': 'json' is"),
+        ("no_such_module", "expected a module that imports, got 'no_such_module': ModuleNotFoundError"),
+        ("json.py", "expected a file with a new module name, got 'json.py': 'json' is"),
         ("two-words.py", "expected a Python file"),
         ("threes_again.py", "expected a new name for a game, 'threes' is taken"),
     ],

@@ -69,7 +69,7 @@ def test_an_engine_says_who_it_is_plays_and_refuses_in_one_line() -> None:
     said = [one["error"] for one in found[1 : 1 + len(wrong)]]
     expected = [
         "a line with a JSON object, got b'[1]'", "a line with a JSON object, got b'no JSON'", "a line of at most 1,048,576 bytes",
-        "ask among hello, new, position, go, stop, quit, got 'think'", "version 1 of the protocol, got 2", "a position in which",
+        "ask among hello, new, position, go, stop, quit, got 'think'", "version 1 of the protocol, got 2", "a decision",
         "a game among", "k", "a game before its positions",
     ]  # fmt: skip
     assert [line.partition("expected ")[2][: len(what)] for line, what in zip(said, expected, strict=True)] == expected

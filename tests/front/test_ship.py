@@ -91,7 +91,7 @@ WRONG = {
     "gen --preset": "expected a value after --preset, got nothing",
     "gen --thrusters.min-score 99": "thrusters.min_score of at most max_score = 45, got 99",
     "gen --disable Sails": "stage as one of Shape",
-    "gen --disable Shape": "disabled only where a hull is supplied",
+    "gen --disable Shape": "a hull if the stage Shape is disabled, got none",
     "gen --config nowhere.toml": "cannot use 'nowhere.toml': No such file",
     "gen --config a.toml --preset scout": "expected --preset or --config, got both",
     "gen --json nowhere/ship.json": "cannot use 'nowhere': no such folder",

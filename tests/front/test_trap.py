@@ -82,7 +82,7 @@ def test_new_course_writes_a_player_that_runs(shell: Shell, tmp_path: Path, monk
     told = subprocess.run(run, cwd=folder, check=True, capture_output=True, text=True).stdout
     assert told.startswith("I move to (1, 2) and throw at (5, 3)\nin ")
     again = shell("new --course", str(folder)).refusal
-    assert again.startswith("error: expected a folder for --course that is empty or not there yet, got one with ")
+    assert again.startswith("error: expected a new or an empty folder for --course, got one with ")
     assert "got a file" in shell("new --course", str(folder / "Grid.py")).refusal
     assert "expected the name of a game, or --course FOLDER, got both" in shell("new x --course", str(folder)).refusal
     assert "expected the name of a game, or --course FOLDER, got neither" in shell("new").refusal

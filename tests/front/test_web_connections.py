@@ -243,9 +243,9 @@ def test_an_address_that_is_taken_is_one_line():
         taken.bind((LOOPBACK, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(ValueError, match=f"expected port {port} of {LOOPBACK} to be free to listen at, got: "):
+        with pytest.raises(ValueError, match=f"expected a free address to listen on, got port {port} of {LOOPBACK}: "):
             server.listening(LOOPBACK, port)
-    with pytest.raises(ValueError, match=r"expected a port of 203\.0\.113\.1 to be free to listen at, got: "):
+    with pytest.raises(ValueError, match=r"expected a free address to listen on, got a port of 203\.0\.113\.1: "):
         server.listening("203.0.113.1", 0)
 
 

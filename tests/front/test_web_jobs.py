@@ -105,7 +105,7 @@ def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
     assert (found["begun"]["state"], found["begun"]["has_model"]) == ("stopped", False)
     lock = FolderLock(folder / "begun")
     assert [run["state"] for run in told("runs")["runs"] if run["name"] == "begun"] == ["running"]
-    with pytest.raises(UserError, match="expected a run that is not going on"):
+    with pytest.raises(UserError, match="expected a run that no other process writes"):
         FolderLock(folder / "begun")
     lock.release()
     assert [run["state"] for run in told("runs")["runs"] if run["name"] == "begun"] == ["stopped"]

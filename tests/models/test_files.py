@@ -141,7 +141,7 @@ def test_a_file_without_a_checksum_is_one_that_ships(tmp_path):
     path.write_bytes(whole)
     assert load_tensors(path)[1] == load_tensors(WEIGHTS / "cassis.safetensors")[1]
     path.write_bytes(flipped(whole, 8 * len(whole) - 5))
-    with one_line(r"mine.safetensors': expected a SHA-256 in the header, or one of the models"):
+    with one_line(r"mine.safetensors': expected a SHA-256 in the header, or a shipped model"):
         load_tensors(path)
 
 

@@ -227,7 +227,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     ),
     (object, {}, "expected a function of observations, .*, got type"),
     ("nonsense", {}, "expected a leaf among best, openness, .*, hf://OWNER/NAME, or a model's path, got 'nonsense'$"),
-    ("openness", {"scale": 2.0}, "expected no options for a leaf that says it all, got scale$"),
+    ("openness", {"scale": 2.0}, "expected no options with a leaf's name or an Evaluator, got scale$"),
     (value, {"kind": "policy"}, "expected kind among value, q, got 'policy'$"),
     (value, {"speaks_for": "both"}, "expected speaks_for among to_act, player_0, got 'both'$"),
     (value, {"to_go": 1}, "expected to_go as True or False, got 1$"),

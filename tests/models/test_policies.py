@@ -72,7 +72,7 @@ def test_a_prior_of_numbers_of_any_size_adds_up_to_1(size):
 def test_a_prior_of_no_numbers_is_refused(unfit):
     numbers = np.array([[1.0, 2.0], [unfit, -np.inf]], dtype=np.float32)
     for prior in (by_values, by_logits):
-        with one_line(f"expected of a policy a finite number .*, got {unfit:g}"):
+        with one_line(f"expected a policy with a finite number .*, got {unfit:g}"):
             prior(numbers)
 
 
@@ -152,5 +152,5 @@ def test_a_leaf_without_a_policy_is_told_so():
 
 def test_what_is_no_prior_is_refused():
     for name in ("best", "trilobite"):
-        with one_line(r"expected (a prior among|as prior a network)"):
+        with one_line(r"expected a prior (among|with a value for each action)"):
             leafwise.player(f"mcts:simulations=20,prior={name}", GAME)

@@ -166,19 +166,19 @@ def refused(model: Any, problem: str, **options: Any) -> None:
 
 def test_models_that_do_not_fit_are_refused() -> None:
     refused(ppo(GameEnv("trilobite", board="4x4")), r"^leaf 'PPO': expected observations Box\(.*, got Box")
-    refused(ppo(GameEnv("cassis")), "expected observations .*; behind wrappers that change them, give a")
+    refused(ppo(GameEnv("cassis")), "expected observations .*; if wrappers change them, pass a")
     refused(ppo(Blank(GameEnv(TRILOBITE))), "expected no wrapper but VecNormalize, got Blank; give")
     stacked = VecFrameStack(DummyVecEnv([lambda: GameEnv(TRILOBITE)]), 2)
     refused(ppo(stacked), "expected observations")
     halved = ppo(Halved(GameEnv(TRILOBITE)))
-    refused(halved, "got Halved; give a function .* and scale where rewards were changed$")
+    refused(halved, "got Halved; pass a function .* and scale if rewards were changed$")
     assert leafwise.leaf(TRILOBITE, halved, scale=2.0).batch is not None
     refused(ppo(GameEnv(TRILOBITE)), "'PPO': expected kind 'value', as the model is, got 'q'$", kind="q")
     refused(
         RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu"), "expected a PPO, .*, got RecurrentPPO with a"
     )
     merges = ppo(GameEnv("threes", reward="merges"))
-    with one_line("expected to_go told for a model trained on the reward 'merges', which is not the"):
+    with one_line("expected to_go for a model trained on the reward 'merges', which is not the"):
         leafwise.leaf("threes", merges)
     assert leafwise.leaf("threes", merges, to_go=False).to_go is False
 

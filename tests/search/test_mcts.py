@@ -246,7 +246,7 @@ def test_a_policy_says_what_is_tried_first():
     assert found.visits[2] == 50
     together = Mcts(TRILOBITE, TRILOBITE.score(), simulations=50, prior=only, at_once=5)(TRILOBITE.new(1))
     assert together.visits[2] > 40  # while simulations are under way another action is worth a try
-    with one_line("expected of a policy"):
+    with one_line("with a finite sum from the policy"):
         Mcts(TRILOBITE, TRILOBITE.score(), prior=lambda rows, T: np.zeros(len(rows)))(TRILOBITE.new(1))
 
 

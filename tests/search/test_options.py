@@ -129,7 +129,7 @@ def test_what_a_policy_answers_is_one_real_number_an_action(name: str) -> None:
     answer, message = WRONG_ANSWERS[name]
     search = Mcts(GAME, GAME.score(), simulations=4, prior=lambda rows, T: answer(len(rows)))
     with pytest.raises(
-        ValueError, match=r"^mcts: expected of a policy \(1, \d+\) numbers of at least 0 with a finite sum, got "
+        ValueError, match=r"^mcts: expected \(1, \d+\) numbers of at least 0 with a finite sum from the policy, got "
     ) as told:
         search(GAME.new(1))
     assert message in str(told.value) or name in SHAPELESS

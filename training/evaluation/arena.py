@@ -173,7 +173,7 @@ def check(
         raise UserError(f"evaluate: expected no plies in {game.name!r}, a single-player game, got {plies!r}")
     for name in (text, opponent):
         if name is not None and dealt(player(name, game), first_seed) is not None and keep:
-            raise UserError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
+            raise UserError(f"evaluate: expected a fair player to keep its games, got {name!r}")
     if opponent is not None:
         found_openings(game, 1, plies_of(game, plies), first_seed)
     about = {"game": game.name, "options": game.given_options, "player": text, "opponent": opponent, "records": keep}

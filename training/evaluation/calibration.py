@@ -91,7 +91,7 @@ def scaling(values: Floats, outcomes: Floats, counts: Floats | None = None) -> t
     ValueError where all outcomes are the same, or all chances.
     """
     if not 0 < outcomes.mean() < 1:
-        raise UserError(f"calibration: expected games won and games lost, got a share of {outcomes.mean():g} won")
+        raise UserError(f"calibration: expected won and lost games, got a share of {outcomes.mean():g} won")
     no_line = ValueError(
         f"calibration: expected chances that differ, got {len(values)} that no line through log odds fits"
     )

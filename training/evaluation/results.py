@@ -185,7 +185,7 @@ class GameStore(dict[K, V]):
         if self.file is None or not self.file.exists() or is_stream(self.file):
             return
         if not resume:
-            raise UserError(f"{who}: expected a new file, or to resume, got {str(self.file)!r}, which is there")
+            raise UserError(f"{who}: expected a new file, or to resume, got {str(self.file)!r}, which exists")
         self.read(self.file)
 
     def read(self, path: Path, *, anew: bool = False) -> None:

@@ -29,7 +29,7 @@ def check_places(processes: int, cluster: str) -> None:
     if cluster != LOCAL and processes > 1:
         raise UserError(f"expected processes of this machine or a cluster that runs, got {processes} and {cluster!r}")
     if importlib.util.find_spec("ray") is None:
-        raise UserError("expected the cluster extra, pip install 'leafwise[cluster]'; ray not found")
+        raise UserError("expected ray, found none: pip install 'leafwise[cluster]'")
 
 
 def executor_for(work: Callable[[P], R], processes: int = 1, cluster: str = "", pieces: int = 0) -> Executor[P, R]:

@@ -145,7 +145,7 @@ def shape_of(config: Config, game: Game) -> Shape:
         if table.stage and shape.stage != table.stage:
             word = next(word for word, own in named.items() if own == table.stage)
             raise UserError(
-                f"expected --small-tables without {name}, or --value-stage {word}: elsewhere it is not known"
+                f"expected --small-tables without {name}, or --value-stage {word}: otherwise it is not known"
             )
     return shape
 
@@ -213,7 +213,7 @@ class NTupleTd(Learner):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         if config.prune_moves and not (config.coherence and config.init_from):
-            raise UserError("expected --coherence and --init-from with --prune-moves, got not both")
+            raise UserError("expected --coherence and --init-from with --prune-moves, got one or none")
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
         if warning := falls_by_merging(features(self.game), self.network.shape.power):
             print(f"warning: {warning}", file=sys.stderr)

@@ -117,7 +117,7 @@ def publish(config: Config) -> Path:
     for option in dataclasses.fields(config):
         if option.name not in (*COMMON, *kind.OPTIONS) and getattr(config, option.name) != option.default:
             known = ", ".join(map(flag_of, kind.OPTIONS))
-            raise UserError(f"expected of a model of {game.name} options among {known}, got {flag_of(option.name)}")
+            raise UserError(f"expected options among {known} for a model of {game.name}, got {flag_of(option.name)}")
     network, more = kind.prepare(kind.load(source, game), source, told, config)
     kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")} | {"start": told.get("start", {})}
     kept |= {"hardware": hardware(), "selected": told["score"], "score": []}

@@ -54,7 +54,9 @@ class FolderLock:
             if problem.errno not in HELD:
                 raise OSError(problem.errno, problem.strerror, str(path)) from None
             holder = read_text(path, errors="replace").strip() or "another process"
-            raise UserError(f"expected a run that is not going on, {str(folder)!r} is written by {holder}") from None
+            raise UserError(
+                f"expected a run that no other process writes, got {str(folder)!r}, written by {holder}"
+            ) from None
         os.ftruncate(handle, 0)
         os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
 
@@ -181,8 +183,7 @@ class Curves:
     def __init__(self, folder: Path) -> None:
         """Raises ValueError without TensorBoard, or if the files are larger than a run writes."""
         if importlib.util.find_spec("tensorboard") is None:
-            raise UserError("expected the ntuple extra, pip install 'leafwise[ntuple]', which reads what runs log; "
-                             "tensorboard not found")  # fmt: skip
+            raise UserError("expected tensorboard to read the logs of runs, found none: pip install 'leafwise[ntuple]'")
         size = sum(path.stat().st_size for path in folder.glob("events.out.tfevents.*"))
         if size > LARGEST:
             raise UserError(f"expected at most {LARGEST >> 20} MB of events, got {size >> 20} MB in {str(folder)!r}")

@@ -163,7 +163,7 @@ def need_train_extra(needs: Sequence[str] = ("torch", "tensorboard")) -> None:
     if missing:
         extra = "train" if "torch" in needs else "ntuple"
         raise UserError(
-            f"expected the {extra} extra, pip install 'leafwise[{extra}]'; {' and '.join(missing)} not found"
+            f"expected {' and '.join(needs)}, found no {' and no '.join(missing)}: pip install 'leafwise[{extra}]'"
         )
 
 
@@ -201,7 +201,7 @@ class RunFolder:
             return resumed_file(self.path)
         if config_file(self.path) is not None:
             raise UserError(
-                f"expected a new run folder, got {str(self.path)!r} with a run in it; use --resume to go on"
+                f"expected a new run folder, got {str(self.path)!r} with a run in it; --resume continues it"
             )
         for file in (self.model, self.state):  # of something that this version does not write
             if file.exists():
@@ -247,7 +247,7 @@ class RunFolder:
         start = time.perf_counter()
         if name := not_finite(tensors):
             raise UserError(f"expected finite numbers in {name!r} of the trainer's state, got nan or infinity: the run has "
-                             "diverged; it stands as it was saved before")  # fmt: skip
+                             "diverged, and keeps its last checkpoint")  # fmt: skip
         save_tensors(self.path / NEXT, tensors, metadata)
         if self.state.exists():
             os.replace(self.state, self.path / BEFORE)

@@ -119,7 +119,7 @@ def method_of(name: str, method: str = "") -> Method:
     if method not in found:
         for now in RENAMED.get(method, ()):
             if now in found:
-                raise UserError(f"{method}: in {name.capitalize()} now {now}")
+                raise UserError(f"expected {now}, the new name of the method in {name.capitalize()}, got {method!r}")
         fitting = f"a method that fits {name}" if method in {one.name for one in METHODS} else "a method"
         raise UserError(f"expected {fitting} among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
     return found[method]

@@ -127,7 +127,7 @@ def read_options(path: Path, config_class: type) -> Json:
     types, found = get_type_hints(config_class), {}
     for name, value in read_table(path).items():
         if name not in types or name in NOT_OPTIONS:
-            raise UserError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(name))}")
+            raise UserError(f"expected options of {config_class.__module__} in {str(path)!r}, got {short(repr(name))}")
         try:
             found[name] = msgspec.convert(value, types[name])
         except msgspec.ValidationError as problem:
@@ -164,7 +164,7 @@ def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
     for name, value in described(config).items():
         if flag_of(name) not in given and (code := code_in(value, config.game)):
             raise UserError(
-                f"expected {flag_of(name)} on the command line, since it names what runs code, got it from {str(path)!r} "
+                f"expected {flag_of(name)} on the command line, because it names code to run, got it from {str(path)!r} "
                 f"alone; if you trust it, add {shlex.join([flag_of(name), *code])}"
             )
 

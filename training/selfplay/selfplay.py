@@ -192,7 +192,7 @@ class SelfPlay(IterationLearner):
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
             raise UserError(f"expected --head value, or wdl in a two-player game, got {config.head!r}")
         if config.match_from_start and (self.solo or not self.game.max_stages):
-            raise UserError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
+            raise UserError(f"expected --match-from-start in a two-player game with chance, got {self.game.name!r}")
         self.mix, self.easy = (
             {text: find_variant(config.game, text) for text in texts}
             for texts in (config.variants or (config.variant,), config.easy_variants)

@@ -41,7 +41,7 @@ ENTRY = "answer"
 def need_linker() -> None:
     """Raises ValueError where functions cannot be linked, or llvmlite has no WebAssembly."""
     if importlib.util.find_spec("ziglang") is None:
-        raise UserError("expected ziglang to link WebAssembly, it is not installed: pip install 'leafwise[export]'")
+        raise UserError("expected ziglang to link WebAssembly, found none: pip install 'leafwise[export]'")
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     try:

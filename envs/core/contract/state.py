@@ -120,9 +120,11 @@ class State:
         if a not in self.legal_actions:
             name = self.game.actions[a]
             if self.is_terminal:
-                raise UserError(f"{self.game.name}: {name!r} is not legal, the game is over")
+                raise UserError(f"{self.game.name}: expected no action in a finished game, got {name!r}")
             if self.is_chance:
-                raise UserError(f"{self.game.name}: {name!r} is not legal, chance acts next ({self.stage})")
+                raise UserError(
+                    f"{self.game.name}: expected an outcome of chance ({self.stage}), got the action {name!r}"
+                )
             legal = self.legal_names
             expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
             raise UserError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
@@ -297,13 +299,13 @@ def _no_words(game: Game, given) -> UserError:
 
 
 def _refused(game: Game, row: Array, why: str) -> UserError:
-    return UserError(f"{game.name}: expected a row that the rules can go on from, got {short(row.tolist())}{why}")
+    return UserError(f"{game.name}: expected a valid row, got {short(row.tolist())}{why}")
 
 
 def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row]) -> Callable[..., bool]:
-    """Returns an `is_valid` for a game whose texts tell all of a row, and whose `parse` refuses all that cannot be.
+    """Returns an `is_valid` for a game: a row is valid if `parse` reads its text back as the same row.
 
-    A row is valid if its text reads back as that row.
+    The text must hold everything that is in a row, and `parse` must raise ValueError for every invalid text.
     """
 
     def is_valid(S: Array, i, T) -> bool:

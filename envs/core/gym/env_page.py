@@ -134,10 +134,10 @@ def options(game: Game) -> Iterator[str]:
     told, given = game.text.about.options, values_of(game.options)
     limits = limits_of(type(game.options)) if given else {}
     rows = [
-        [f"`{name}`", f"`{value!r}`", allowed(value, limits.get(name)), told.get(name, "")]
+        [f"`{name}`", f"`{value!r}`", told.get(name, ""), allowed(value, limits.get(name))]
         for name, value in given.items()
     ]
-    yield table(["option", "here", "values", "meaning"], rows) if rows else "The game has none."
+    yield table(["option", "here", "meaning", "values"], rows) if rows else "The game has none."
     keywords = ", ".join(
         f"`{one.name}={shown(default_of(one, game, 'single'))}`"
         for one in fields(EnvOptions)
@@ -148,9 +148,13 @@ def options(game: Game) -> Iterator[str]:
 
 
 def allowed(value: object, limit: Limit | None) -> str:
-    """Returns the values that an option may have, "" where nothing is known of them."""
+    """Returns the values that an option may have, with what they mean; "" for any text or number."""
     if isinstance(limit, OneOf):
-        return ", ".join(f"`{choice!r}`" for choice in limit.choices)
+        meanings = limit.meanings or [""] * len(limit.choices)
+        listed = [
+            f"`{choice!r}`{meaning and f': {meaning}'}" for choice, meaning in zip(limit.choices, meanings, strict=True)
+        ]
+        return ("; " if limit.meanings else ", ").join(listed)
     if limit is not None:
         return str(limit).removeprefix("of ")
     return "`True`, `False`" if isinstance(value, bool) else ""

@@ -381,7 +381,7 @@ def variant_number(game: Game) -> int:
 def nothing_to_decide(game: Game, seat: int | None = None) -> UserError:
     """Returns the error of a game in which a player, of a `seat` or alone, never gets to decide."""
     who, other = ("a player", "options") if seat is None else (f"the {SEAT_NAMES[seat]} player", "a seat or options")
-    return UserError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never comes")
+    return UserError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never happens")
 
 
 def first_decision(game: Game, stream: Words) -> State:

@@ -195,7 +195,7 @@ def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
     """Returns the player `solver`, or `solver:level=easy`; raises ValueError for other words."""
     options = dict(word.partition("=")[::2] for word in words)
     if set(options) - {"level"} or len(words) > 1:
-        raise UserError(f"expected at most level={'|'.join(LEVELS)}, got {','.join(words)!r}")
+        raise UserError(f"expected no option but level={'|'.join(LEVELS)}, got {','.join(words)!r}")
     return SolverPlayer(game, options.get("level", "best"), name=name)
 
 

@@ -33,12 +33,14 @@ from leafwise.authoring import (
 )
 from leafwise_backgammon import features, rules, text
 
+ORDERS = {"canonical": "one order, so each position is reached in one way", "free": "any order"}
+
 
 @dataclass(frozen=True)
 class Options:
     """How backgammon is played here."""
 
-    order: Annotated[str, OneOf(("canonical", "free"))] = field(default="canonical", metadata=RULE_ONLY)
+    order: Annotated[str, OneOf.described(ORDERS)] = field(default="canonical", metadata=RULE_ONLY)
 
     def __post_init__(self) -> None:
         settle_fields(self, "backgammon")
@@ -112,10 +114,10 @@ GAME = Game(
         action=lambda typed: typed.rstrip("*"),
         whole_turns=True,
         about=About(
-            actions="one checker's move, from a point by pips, or pass",
-            ends="when a player has borne all checkers off",
-            rewards={"points": "1, 2 for a gammon, 3 for a backgammon, to who wins"},
-            options={"order": "whether each position is reached in one order of moves, or in any"},
+            actions="One move of one checker, as point and pips, or pass.",
+            ends="The game ends when a player has borne off all checkers.",
+            rewards={"points": "points won or lost: 1, for a gammon 2, for a backgammon 3"},
+            options={"order": "in which orders the moves of a turn are legal"},
         ),
     ),
     draw=text.draw,

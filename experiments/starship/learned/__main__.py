@@ -87,22 +87,23 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
     lines = [
         "# Who builds the best ships of given hulls and requests?",
         "",
-        "`hand` is the generator's own choice of places; `best:N` the best of N hand-made ships. `build:LEAF` looks two",
-        "placements ahead over the requests in sight, `depth=1` one: in one pass, which knows no request beyond those. `hopeful`",
-        "is the hand-made leaf, `build:learned` the shipped network, one for all presets; with `heat` cockpit and reactor are",
-        "drawn among places about as good. `refine:N:` puts N parts of a finished ship elsewhere, one at a time, and keeps what",
-        "is no worse. `propose:N:` tries the changes that another network finds likeliest (`leafwise train starship --method",
-        "ship-changes`). `learned` is `propose:450:hand`, which `leafwise ship gen --builder learned` builds with. All but `hand`",
-        "and `build:` may try the same requests again and again. `policy:RUN` is what masked PPO learned (`--method ppo`).",
+        "`hand` is the generator's own choice of places, and `best:N` the best of N such ships. `build:LEAF` places each part",
+        "once, and looks two placements ahead; `depth=1` looks one ahead. It knows only the requests in sight. `hopeful` is",
+        "the hand-made leaf, and `build:learned` has the shipped network, one for all presets. With `heat` cockpit and",
+        "reactor are drawn among places of about the same value. `refine:N:` moves N parts of a finished ship, one at a time,",
+        "and keeps a move if the ship is no worse. `propose:N:` tries the moves that another network finds most likely to",
+        "help (`leafwise train starship --method ship-changes`). `learned` is `propose:450:hand`, the builder of `leafwise",
+        "ship gen --builder learned`. All but `hand` and `build:` may try the same requests several times. `policy:RUN` is a",
+        "policy of masked PPO (`--method ppo`).",
         "",
-        "Quality counts 0 where a ship is not valid. Gains are paired, with 95 % intervals. The terms are means over",
-        'valid ships; "both valid" is the gain where both ships are valid. Seconds are processor time a ship. The layout of the',
-        "core is the rotation of the cockpit and the place of the reactor beside it, over the valid ships.",
+        "A ship that is not valid has quality 0. Gains are paired, with 95 % intervals. The terms are means over valid ships.",
+        "`both valid` is the gain over the ships that are valid with both builders. Seconds are processor time a ship. The last",
+        "table shows how varied the cores of valid ships are: the rotation of the cockpit, and the place of the reactor beside it.",
     ]
     for preset, own in sections.items():
         lines += ["", f"## {preset}", "", "```", own["command"], "```", "", *own["lines"], ""]
         lines += [f"![ships of both builders](gallery-{preset}.png)", ""]
-        lines += [f"The same hulls and requests: above by `{own['pictured'][0]}`, below by `{own['pictured'][1]}`."]
+        lines += [f"The same hulls and requests: `{own['pictured'][0]}` above, `{own['pictured'][1]}` below."]
         if own["curves"]:
             lines += ["", f"![quality, terms and errors while it learned](curves-{preset}.png)"]
     return lines

@@ -123,11 +123,12 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         "",
         *table(head, rows),
         "",
-        "![frigates, and below those of which a thruster score of 16, 96 seats, and all weapons astern were asked](gallery.png)",
+        "![Frigates; the lower three have a target each: thruster score 16, 96 seats, all weapons astern](gallery.png)",
         "",
-        "Met: the ship is valid and has exactly what is asked for (of seats up to five more, as rooms have two or six). Error: how "
-        "many points, seats and points of firepower in each direction it is off, all added up, valid or not; first attempts, "
-        "and what eight attempts come to. Quality is the mean of the valid ships; it goes on liking 40 % of the firepower ahead.",
+        "A ship meets its targets if it is valid and has exactly what was asked for. Up to five seats more are allowed, because "
+        "rooms have two or six. The error is the sum of the differences in points, seats and firepower of each direction, also of "
+        "ships that are not valid. Both are given for first attempts and for up to eight attempts. Quality is the mean over valid "
+        "ships. It still rewards 40 % of the firepower ahead, whatever the target.",
     ]
 
 

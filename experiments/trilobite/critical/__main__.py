@@ -237,8 +237,8 @@ def report(config: Config, positions: list[Position], results: Results) -> None:
         "# Connect Four: critical positions and perfect play",
         "",
         "A position is critical if some legal move keeps the game's value and another does not. Intervals are 95 % intervals.",
-        f"The exact solver plays all of this without an error{spent}.",
-        "So the networks measure learning here. They are not the strongest players of this package.",
+        f"The exact solver makes no error{spent}.",
+        "So the networks show what learning achieves; the strongest player of the package is the solver.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):
         lines += kept_table(positions, results, kind)

@@ -147,7 +147,7 @@ def git(*words: str) -> bytes | None:
     try:
         done = subprocess.run(["git", "-C", str(PACKAGE), *words], capture_output=True, check=False)
     except FileNotFoundError:
-        raise UserError("expected git, to read a commit, got none") from None
+        raise UserError("expected git to read a commit, found none") from None
     return done.stdout if done.returncode == 0 else None
 
 

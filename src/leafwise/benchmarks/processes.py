@@ -79,7 +79,7 @@ def processor_seconds(arguments: tuple[str, ...], environment: Mapping[str, str]
     try:
         import resource
     except ModuleNotFoundError:
-        raise UserError("expected a system that tells the processor time of processes, got Windows") from None
+        raise UserError("expected a system that reports the processor time of processes, got Windows") from None
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     quiet = subprocess.DEVNULL
     subprocess.run([sys.executable, *arguments], env=environment, stdout=quiet, stderr=quiet, check=False)
@@ -116,7 +116,7 @@ def compile_costs(tell: Callable[[str], object]) -> dict[str, float]:
     Raises ValueError where the system does not tell a process's memory.
     """
     if sys.platform == "win32":
-        raise UserError("expected a system that tells the memory of processes, got Windows")
+        raise UserError("expected a system that reports the memory of processes, got Windows")
     found: dict[str, float] = {}
     for form, variables in FORMS.items():
         tell(f"compiling the search of Connect Four {form}, twice: up to two minutes")

@@ -37,7 +37,7 @@ def least(work: Callable[[], object], clock: Callable[[], float]) -> float:
 def served() -> Iterator[str]:
     """Runs `leafwise web` and yields its host and port; raises ValueError without the extra `web`."""
     if find_spec("uvicorn") is None:
-        raise UserError("expected uvicorn for leafwise web, it is not installed: pip install 'leafwise[web]'")
+        raise UserError("expected uvicorn for leafwise web, found none: pip install 'leafwise[web]'")
     command = [sys.executable, "-m", "leafwise", "web", "--no-open"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

@@ -137,9 +137,7 @@ class Engine:
         """Begins to think."""
         state = self.state
         if state is None or state.is_terminal or state.is_chance:
-            raise UserError(
-                f"expected a position in which a player decides, got {'none' if state is None else str(state)!r}"
-            )
+            raise UserError(f"expected a decision, got {'none' if state is None else str(state)!r}")
         self.make({name: need_in(asked[name], LIMITS[name], name) for name in DEEP if asked.get(name) is not None})
         self.thread = threading.Thread(target=self.think, args=(state,), daemon=True)
         self.thread.start()

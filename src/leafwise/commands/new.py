@@ -48,10 +48,10 @@ def check(name: str) -> None:
     if not re.fullmatch(NAME, name) or keyword.iskeyword(name):
         raise UserError(f"expected a name of small letters, digits and _, beginning with a letter, got {name!r}")
     if name in (*games(), TEMPLATE):
-        raise UserError(f"expected a name that no game has, got {name!r}")
+        raise UserError(f"expected a new name, got the game {name!r}")
     taken = {short for told in listed().values() for short in told.told["ids"]}
     if id_of(name) in taken:
-        raise UserError(f"expected a name whose id is not taken, got {name!r}: {id_of(name)!r} is")
+        raise UserError(f"expected a name with a new id, got {name!r}: the id {id_of(name)!r} is taken")
 
 
 def id_of(name: str) -> str:
@@ -83,7 +83,7 @@ def write(name: str, parent: Path) -> Path:
         raise UserError(f"expected a folder for --dir, got {str(parent)!r}")
     folder = parent / name
     if folder.exists():
-        raise UserError(f"expected a folder that is not there yet, got {str(folder)!r}")
+        raise UserError(f"expected a new folder, got {str(folder)!r}")
     draft = parent / f".{name}.{os.getpid()}"
     draft.mkdir()  # itself: a link in its place is refused
     try:
@@ -101,7 +101,7 @@ def write_starter(folder: Path) -> None:
     held = sorted(folder.iterdir()) if folder.is_dir() else []
     if held or (folder.exists() and not folder.is_dir()):
         what = f"one with {held[0].name}" if held else "a file"
-        raise UserError(f"expected a folder for --course that is empty or not there yet, got {what}: {str(folder)!r}")
+        raise UserError(f"expected a new or an empty folder for --course, got {what}: {str(folder)!r}")
     folder.mkdir(parents=True, exist_ok=True)
     for file in files("leafwise.envs").joinpath(STARTER).iterdir():
         if file.name.endswith((".py", ".md")) and not file.name.startswith("__"):

@@ -61,7 +61,9 @@ def read_position(game: Game, text: str, *, chance: bool = False) -> State:
     """
     from leafwise.envs.core.play.by_name import after_moves, is_position, move_names, outcomes_told
 
-    state = game.parse(text) if is_position(game, text) else after_moves(game.start(), move_names(game, text), text.strip())
+    state = (
+        game.parse(text) if is_position(game, text) else after_moves(game.start(), move_names(game, text), text.strip())
+    )
     if state.is_chance and not chance:
         raise UserError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
     return state

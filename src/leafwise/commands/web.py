@@ -53,7 +53,7 @@ def main(config: Config) -> None:
     """Runs the command."""
     for needed in ("starlette", "uvicorn", "segno"):
         if importlib.util.find_spec(needed) is None:
-            raise UserError(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
+            raise UserError(f"expected {needed} for leafwise web, found none: pip install 'leafwise[web]'")
     if config.export:
         from leafwise.web.export import export
 
@@ -61,7 +61,7 @@ def main(config: Config) -> None:
             say(line)
         return
     if config.games:
-        raise UserError("expected --games with --export, got it without")
+        raise UserError("expected --export with --games, got none")
     from leafwise.web.server import LOOPBACK, serve
 
     if config.phone and config.host != LOOPBACK:

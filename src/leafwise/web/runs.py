@@ -125,7 +125,7 @@ def play_run(request: RunGameRequest, context: JobContext) -> dict[str, Any]:
     """Tells a game that the network of a run plays, each move by its values alone; for two, against itself."""
     folder = need_run(request.name)
     if not model_of(folder):
-        raise UserError(f"expected a run with a model, {request.name!r} has none yet")
+        raise UserError(f"expected a run with a model, got {request.name!r}, which has none yet")
     game = game_of(folder)
     with context.loading():
         players = [player(f'greedy:"{folder}"', game, request.seed) for _ in range(game.players)]

@@ -59,7 +59,9 @@ def listening(host: str, port: int) -> socket.socket:
             sock.close()
             problem = error
     where = f"port {port} of {host}" if port else f"a port of {host}"
-    raise UserError(f"expected {where} to be free to listen at, got: {getattr(problem, 'strerror', None) or problem}")
+    raise UserError(
+        f"expected a free address to listen on, got {where}: {getattr(problem, 'strerror', None) or problem}"
+    )
 
 
 def network_address() -> str:

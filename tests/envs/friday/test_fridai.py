@@ -216,7 +216,7 @@ def test_whole_games() -> None:
         ("fridai:states=x", "expected a number of states, got 'x'"),
         ("fridai:states=0", "expected states of 1 to 10,000,000, got 0"),
         ("fridai:info=psychic", "expected info among fair, clairvoyant, got 'psychic'"),
-        ("fridai:depth=3", "expected at most states=N and info=fair|clairvoyant, got 'depth=3'"),
+        ("fridai:depth=3", "expected no options but states=N and info=fair|clairvoyant, got 'depth=3'"),
     ],
 )
 def test_wrong_words(words: str, problem: str) -> None:

@@ -136,7 +136,7 @@ def test_a_supplied_hull_takes_the_place_of_stage_1():
     assert again.hull == ship.hull
     assert not again.parameters.shape.enabled
     assert check(again) == []
-    with pytest.raises(ValueError, match="disabled only where a hull is supplied"):
+    with pytest.raises(ValueError, match="a hull if the stage Shape is disabled, got none"):
         generate(5, switched(SCOUT, ["Shape"], False))
     whole, two = ["." * 24] * 24, [" " * 24, " .  ." + " " * 19, *[" " * 24] * 22]
     for hull, said in ((whole, "outermost ring"), (two, "4-connected"), ([" .. "], "24 by 24")):

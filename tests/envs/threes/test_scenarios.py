@@ -179,7 +179,7 @@ def test_the_deck_after_a_draw(options: Options, text: str, drawn: str, end: str
 def test_s5_a_full_board_without_pairs_is_the_end() -> None:
     state = THREES.parse("1 3 1 3/3 1 3 1/1 3 1 3/3 1 3 1 next=1 deck=3,4,4")
     assert (state.is_terminal, state.legal_actions, state.returns) == (True, (), 24.0)
-    with pytest.raises(ValueError, match=r"^threes: 'up' is not legal, the game is over$"):
+    with pytest.raises(ValueError, match=r"^threes: expected no action in a finished game, got 'up'$"):
         state.play("up")
 
 

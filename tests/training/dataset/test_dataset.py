@@ -133,7 +133,7 @@ def test_files_give_back_what_was_written(kind: str, tmp_path: Path) -> None:
         write_dataset(file, found)
         assert equal(read_dataset(file), found)
         assert [one.name for one in file.parent.iterdir()] == [file.name]
-    with pytest.raises(ValueError, match=rf"^expected a new file, got '.*d.{kind}', which is there$"):
+    with pytest.raises(ValueError, match=rf"^expected a new file, got '.*d.{kind}', which exists$"):
         write_dataset(file, found)
     (tmp_path / f"bad.{kind}").write_bytes(b"nonsense")
     np.savez(tmp_path / "other.npz", a=np.zeros(2))

@@ -113,7 +113,7 @@ def test_a_dataset_of_trilobite_is_new_and_whole(store: Path, monkeypatch: pytes
             write_dataset("minari:aa/d-v0", found)
     assert list(store.iterdir()) == []
     write_dataset("minari:aa/d-v0", found)
-    with pytest.raises(ValueError, match=r"^expected a new dataset, got 'minari:aa/d-v0', which is there: '.*d-v0'$"):
+    with pytest.raises(ValueError, match=r"^expected a new dataset, got 'minari:aa/d-v0', which exists: '.*d-v0'$"):
         write_dataset("minari:aa/d-v0", found)
     with pytest.raises(
         ValueError, match=r"^expected a file, got 'minari:d-v0': minari.load_dataset\('d-v0'\) reads it$"

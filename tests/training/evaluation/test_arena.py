@@ -145,7 +145,7 @@ def test_games_about_something_else_are_refused_or_begun_anew(tmp_path: Path) ->
     again.begin("test", resume=True)
     assert again == {"x": 1}
     with pytest.raises(
-        ValueError, match=r"^test: expected a new file, or to resume, got '.*games.json', which is there$"
+        ValueError, match=r"^test: expected a new file, or to resume, got '.*games.json', which exists$"
     ):
         store(file, player="a").begin("test", resume=False)
     with pytest.raises(ValueError, match=r"games.json': expected player 'b', got 'a'$"):

@@ -325,7 +325,7 @@ def test_no_game_is_judged_by_what_it_taught() -> None:
     assert (before.chances[::2] == after.chances[::2]).all()
     assert not (before.chances[1::2] == after.chances[1::2]).all()
     assert before.lines[0] == after.lines[0]
-    with pytest.raises(ValueError, match="expected games won and games lost"):
+    with pytest.raises(ValueError, match="expected won and lost games"):
         cross_scaled(decisions, chances, np.ones(300))
 
 

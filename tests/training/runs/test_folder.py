@@ -52,7 +52,9 @@ def test_a_run_that_goes_on_is_not_resumed_until_its_process_ends(tmp_path: Path
         until((path / "state.safetensors").exists, process)
         for _ in range(2):
             said = refusal("ntuple-td", ["--run", str(path), "--resume"], capsys)
-            assert said.startswith(f"error: expected a run that is not going on, {str(path)!r} is written by process ")
+            assert said.startswith(
+                f"error: expected a run that no other process writes, got {str(path)!r}, written by process "
+            )
             assert f"process {process.pid} on " in said
     finally:
         process.kill()

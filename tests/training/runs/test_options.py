@@ -65,9 +65,9 @@ def test_files_of_options_hold_every_kind_of_value(tmp_path: Path) -> None:
         ("x = " + "[" * 100_000, "expected options in TOML, got 'x.toml'"),
         ("\udcff", "expected options in TOML, got 'x.toml'"),
         ("game = 5", "'x.toml', game: expected str, got int"),
-        ("total_stpes = 5", "expected in 'x.toml' options of leafwise.training.ntuple_td.ntuple_td, got 'total_stpes'"),
+        ("total_stpes = 5", "expected options of leafwise.training.ntuple_td.ntuple_td in 'x.toml', got 'total_stpes'"),
         ('total_steps = "many"', "'x.toml', total_steps: expected int, got str"),
-        ("run = 'runs/a'", "expected in 'x.toml' options of leafwise.training.ntuple_td.ntuple_td, got 'run'"),
+        ("run = 'runs/a'", "expected options of leafwise.training.ntuple_td.ntuple_td in 'x.toml', got 'run'"),
         ("learning_rate = 7", "expected --learning-rate of 1e-09 to 1, got 7.0 (with the options in 'x.toml')"),
         (None, "expected a file of options, got 'x.toml': No such file"),
     ],
@@ -129,9 +129,15 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
             ["train", "threes", "--method", "alphazero"],
             "expected a method that fits threes among ntuple-td, dqn, ppo, ntuple-q, value-td, selfplay, got 'alphazero'",
         ),
-        (["train", "threes", "--method", "td"], "error: td: in Threes now ntuple-td"),
-        (["train", "trap", "--method", "td"], "error: td: in Trap now value-td"),
-        (["train", "starship", "--method", "values"], "error: values: in Starship now ship-values"),
+        (
+            ["train", "threes", "--method", "td"],
+            "error: expected ntuple-td, the new name of the method in Threes, got 'td'",
+        ),
+        (["train", "trap", "--method", "td"], "error: expected value-td, the new name of the method in Trap, got 'td'"),
+        (
+            ["train", "starship", "--method", "values"],
+            "error: expected ship-values, the new name of the method in Starship, got 'values'",
+        ),
     ):
         assert run_leafwise(words) == 2
         assert problem in capsys.readouterr().err
@@ -199,9 +205,7 @@ def test_no_option_from_a_file_names_what_runs_code(game: str, method: str, tmp_
         flag = "--" + name.replace("_", "-")
         for words in (own, ["--config", str(tmp_path / "config.toml")]):
             said = refusal(method, ["--game", game, *words], capsys)
-            assert (
-                f"expected {flag} on the command line, since it names what runs code, got it from '{tmp_path}" in said
-            )
+            assert f"expected {flag} on the command line, because it names code to run, got it from '{tmp_path}" in said
             assert f"add {flag} {'random ' if isinstance(value, list) else ''}" in said
 
 
@@ -266,7 +270,7 @@ REFUSED = {
         "--game cassis --exact-nodes 9": "expected a game whose solver can be given a limit of nodes, got 'cassis'",
         "--head max": "expected --head value, or wdl in a two-player game, got 'max'",
         "--game friday --head wdl": "expected --head value, or wdl in a two-player game, got 'wdl'",
-        "--match-from-start 0.5": "expected --match-from-start in a game of chance for two, got 'trilobite'",
+        "--match-from-start 0.5": "expected --match-from-start in a two-player game with chance, got 'trilobite'",
         "--staleness 1": "expected --job-size with --staleness, --processes or --cluster, got 0: the learner plays all games",
         "--game cassis --variant n=9": "expected n of 3 to 8, got 9",
     },

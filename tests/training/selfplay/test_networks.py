@@ -242,7 +242,7 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
             "expected a last layer, such as tanh, that keeps values from -1 to 1 for who acts, got ",
         ),
         (["--network", "own_value:Double"], "expected numbers of torch.float32, got torch.float64"),
-        (["--network", "own_value:Net,width=2"], "cannot be built with {'width': 2}: "),
+        (["--network", "own_value:Net,width=2"], "expected arguments that build it, got {'width': 2}: "),
         (["--network", "mpl"], "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         (
             ["--network", "mlp", "--hidden", "8", "8"],

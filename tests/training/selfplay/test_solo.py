@@ -85,7 +85,7 @@ def test_one_network_says_chances_at_all_levels_in_three_forms(run) -> None:
         assert ((compiled > 0) & (compiled < 1)).all()
         seen.append(compiled[0])
     assert seen[0] != seen[1]  # the level is seen
-    with pytest.raises(ValueError, match="expected the head chance for a game that one wins or loses, got 'threes'"):
+    with pytest.raises(ValueError, match="expected the head chance for a game that is won or lost, got 'threes'"):
         SparseNetwork.create(leafwise.game("threes"), (8,), head="chance", sees="observation")
 
 
@@ -136,7 +136,7 @@ def test_scaling_finds_the_slope_and_offset_of_log_odds() -> None:
     assert (slope, offset) == pytest.approx((1.5, -0.4), abs=0.06)
     assert calibration(told, outcomes)[0] > 0.05
     assert calibration(1 / (1 + np.exp(-(slope * odds + offset))), outcomes)[0] < 0.01
-    with pytest.raises(ValueError, match=r"^calibration: expected games won and games lost, got a share of 0 won$"):
+    with pytest.raises(ValueError, match=r"^calibration: expected won and lost games, got a share of 0 won$"):
         scaling(told, np.zeros(len(told)))
 
 

@@ -50,12 +50,12 @@ TRAP_ROWS = {
 def test_a_row_of_trap_that_is_no_position(row: list[int]) -> None:
     game = leafwise.game("trap")
     assert State(game, np.array([0, 3 << 17 | 45 << 24], dtype=np.uint64)) == game.start()
-    assert refusal(game, np.array(row, dtype=np.uint64)).startswith("a row that the rules can go on from, got [")
+    assert refusal(game, np.array(row, dtype=np.uint64)).startswith("a valid row, got [")
 
 
 def test_a_row_of_another_size() -> None:
     large = leafwise.game("trap", size=9).new(seed=1)
-    assert refusal(leafwise.game("trap", size=3), large.row).startswith("a row that the rules can go on from")
+    assert refusal(leafwise.game("trap", size=3), large.row).startswith("a valid row")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_pickle_with_another_row_is_refused() -> None:
     state = leafwise.game("cassis").start()
     make, (game, row) = state.__reduce__()
     row[0] = row[1] = 1  # an edge of both
-    with pytest.raises(ValueError, match=r"^cassis: expected a row that the rules can go on from, got \[1, 1\]$"):
+    with pytest.raises(ValueError, match=r"^cassis: expected a valid row, got \[1, 1\]$"):
         make(game, row)
     assert copy.deepcopy(state) is copy.copy(state) is state  # nothing of it ever changes
 
@@ -134,7 +134,7 @@ def nim_with(**rules: Any) -> Game:
 )
 def test_a_game_that_does_not_say_what_is_valid(game: Game, text: str, said: str) -> None:
     """Compiled code would write beyond its arrays, read before them, run on and on, or answer nonsense."""
-    with pytest.raises(ValueError, match=f"^{game.name}: expected a row that the rules can go on from, got {said}$"):
+    with pytest.raises(ValueError, match=f"^{game.name}: expected a valid row, got {said}$"):
         game.parse(text)
 
 

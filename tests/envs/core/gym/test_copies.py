@@ -235,7 +235,7 @@ SECOND_DECIDES = 1 << 4  # one turn was played
         ("rows", CHANCE_ROW, "a decision of player 0 in the row of a state, got "),
         ("rows", SECOND_DECIDES, "a decision of player 0 in the row of a state, got "),
         ("rows", OVER, "a decision of player 0 in the row of a state, got "),
-        ("rows", 3, "a row that the rules can go on from, got [3]: "),
+        ("rows", 3, "a valid row, got [3]: "),
         ("variant", 1, "a state of leafwise.game('dice'), got one of another game or variant"),
     ],
 )
@@ -254,7 +254,7 @@ def test_what_is_no_state(env: Env) -> None:
     assert refusal(env, None) == "a state from get_state, got NoneType"
     assert refusal(env, {**state, "steps": state["steps"].astype(float)}).startswith("steps of a state as int64 (")
     state["rows"][:], state["over"][:] = 2**64 - 1, 3  # where no episode has begun either
-    assert refusal(env, state).startswith("a row that the rules can go on from, got [")
+    assert refusal(env, state).startswith("a valid row, got [")
 
 
 @pytest.mark.parametrize("options", [{"size": 9}, {"max_turns": 11}, {"self_trap": "deferred"}])
@@ -302,5 +302,5 @@ def test_a_pickled_environment_is_checked() -> None:
     data = pickle.dumps(env)
     row = env.get_state()["rows"].tobytes()
     assert data.count(row)
-    with pytest.raises(ValueError, match=r"^cassis: expected a row that the rules can go on from, got "):
+    with pytest.raises(ValueError, match=r"^cassis: expected a valid row, got "):
         pickle.loads(data.replace(row, b"\xff" * len(row)))

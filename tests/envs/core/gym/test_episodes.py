@@ -160,7 +160,7 @@ def test_their_number_is_drawn() -> None:
 # An agent that never gets to decide is told so in one line, by reset and by step, alone, in a batch and in turns.
 
 
-NEVER = "^expected a seat or options with which the second player gets to decide, got .*, where that never comes$"
+NEVER = "^expected a seat or options with which the second player gets to decide, got .*, where that never happens$"
 
 
 def stones_env(stones: int, **keywords: Any) -> GameEnv:

@@ -118,7 +118,7 @@ def test_pettingzoos_render_test_passes(pygame: StandIn, name: str) -> None:
 )
 def test_without_pygame_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, make: Any) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
-    message = r"^threes: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise\[human\]'"
+    message = r"^threes: expected pygame for render_mode 'human', found none: pip install 'leafwise\[human\]'"
     with pytest.raises(gym.error.DependencyNotInstalled, match=message):
         make("threes", render_mode="human")
 

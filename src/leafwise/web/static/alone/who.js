@@ -364,7 +364,7 @@ class Variant {
   needFollowable(first) {
     const { over, stage } = this.rules.look(first);
     if (over) throw new Problem("expected a position to play, got a finished game", 400);
-    if (this.about.stages[stage] === "setup") throw new Problem(`expected a board to play on, got one that is being laid: '${this.write(first)}'`, 400);
+    if (this.about.stages[stage] === "setup") throw new Problem(`expected a board to play on, got one that is not complete: '${this.write(first)}'`, 400);
   }
 
   /** Returns the names of steps without the last that a person told: the last action, or act of chance that could have been another. */

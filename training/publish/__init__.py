@@ -158,9 +158,11 @@ def card(path: Path, kind: Any) -> str:
     lines.append(command_line("command", told["command"], told["commit"]))
     for start in starts(told):
         spent = f"{start['steps']:,} {kind.UNIT}, {start['seconds']:,.0f} s"
-        what = f"which starts from a model ({spent}) of the command"
+        what = f"it started from a model ({spent}) of this command"
         lines.append(command_line(what, start["command"], start["commit"]))
-    lines.append(f"- today: `{train_command(told)}`; the game's recipe and the method's defaults say the rest")
+    lines.append(
+        f"- today: `{train_command(told)}`; all other options have the values of the game's recipe, or the method's defaults"
+    )
     lines.append(f"- {told['steps']:,} {kind.UNIT} in {told['seconds']:,.0f} s of processor time on {told['hardware']}")
     lines += [*kind.made(told), "", *kind.figures(told), ""]
     lines.append(command_line("published with", f"{told['publication']} --run RUN", told["published_at"]))

@@ -184,11 +184,10 @@ class Positions(Games):
         words = told["command"].split()
         nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
         if not nodes:
-            return ["- no solver's label was learned from; the network was chosen by matches against earlier ones"]
+            return ["- it learned from no solver, and was chosen by matches against earlier networks"]
         return [
-            f"- targets are exact where the solver's alpha-beta search to the end takes at most {nodes:,} nodes, without an "
-            "opening",
-            "  table; others are values of the network's own searches. The network was chosen by matches against earlier ones",
+            f"- a target is exact if the solver's alpha-beta search needs at most {nodes:,} nodes, without an opening table; else",
+            "  it is a value of the network's own search. The network was chosen by matches against earlier ones",
         ]
 
     def figures(self, told: Json) -> list[str]:
@@ -201,10 +200,10 @@ class Positions(Games):
                 f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
             ]
         low, high = first["plies"]
-        ahead = f"actions of players who look {first['ahead']} decisions ahead without a score"
+        ahead = f"actions of players who search {first['ahead']} decisions deep without a score"
         lines = [
-            f"Share of {first['positions']} critical positions (some legal action loses value) in which the search's choice keeps",
-            f"the game's value, with Wilson's 95 % intervals. They come after {low} to {high} "
+            f"Share of {first['positions']} critical positions in which the search's choice keeps the game's value, with Wilson's",
+            f"95 % intervals. In a critical position some legal action loses value. They come after {low} to {high} "
             f"{ahead if first['ahead'] else 'random actions'}:",
             "",
             f"| search depth | learned | hand-made (`{told['hand_made']}`) |",

@@ -87,7 +87,7 @@ def about(path: Path, told: Json) -> list[str]:
     seen = sum(int(np.frombuffer(zlib.decompress(tensor.tobytes()), np.uint8).size) for tensor in packed)
     return [
         f"An n-tuple network with {seen:,} entries that are not 0, in {path.stat().st_size / 1e6:.1f} MB.",
-        f"It values the potential still to come (a cell's points to the power {told['power']}). Its tuples: `{tuples}`.",
+        f"It values the potential still to come: each cell counts its points to the power of {told['power']}. Tuples: `{tuples}`.",
     ]
 
 
@@ -95,10 +95,9 @@ def made(told: Json) -> list[str]:
     """Returns how the model was packed."""
     loss = told["loss"]
     return [
-        f"- packed: entries are multiples of {told['step']:g}. On {loss['rows']:,} states of games (values about",
-        f"  {loss['mean_value']:,.0f}) that changes the value by {loss['rms_error']:.2g} (root mean square), at most "
-        f"{loss['largest_error']:.2g}.",
-        f"  It changes the score of {loss['games']} paired games at depth 1 by {loss['score_difference']:+,.0f} "
+        f"- packed: entries are multiples of {told['step']:g}. The error is {loss['rms_error']:.2g} (root mean square) and at most",
+        f"  {loss['largest_error']:.2g}, where values are about {loss['mean_value']:,.0f} ({loss['rows']:,} states of games).",
+        f"  The mean score of {loss['games']} paired games at depth 1 changes by {loss['score_difference']:+,.0f} "
         f"(standard error {loss['standard_error']:,.0f})",
     ]
 

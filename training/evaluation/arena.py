@@ -578,8 +578,9 @@ def arena(
 
     Players are texts, or names with functions (game, seed) -> Player that other processes can import. One that crashes,
     takes more than `seconds` for a move, or chooses no legal action loses that game. With `file` the games are written
-    there as they end; `resume` goes on with what it holds. `progress` hears of every game. Raises ValueError, saying what
-    was expected, for what is no round robin.
+    there as they end; `resume` goes on with what it holds. `progress` hears of every game. Every player runs in a process
+    that imports the caller's script anew, so a script calls this below `if __name__ == "__main__":`. Raises ValueError,
+    saying what was expected, for what is no round robin.
     """
     tournament, makers = ready(
         as_game(game),

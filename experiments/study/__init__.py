@@ -248,7 +248,7 @@ def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
     count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
     others = "." if old == len(with_intervals) else "; the others are Student's t, or Wilson's for shares."
     return [
-        f"{count} intervals are a bootstrap{others}",
+        f"{count} intervals come from a bootstrap{others}",
         "Their single games or decisions were not kept.",
         "",
     ]

@@ -222,7 +222,7 @@ WRONG = [
     ("ship", {"seed": SEED, "moves": ["0,0N"]}, "place 1: starship: expected"),
     ("ship", {"preset": "none"}, "expected preset among classic, scout, cruiser, corvette, frigate, got 'none'"),
     ("ship-stages", {"preset": "none"}, "expected preset among classic, scout, cruiser, corvette, frigate, got 'none'"),
-    ("run-game", {"name": "begun"}, "expected a run with a model, 'begun' has none yet"),
+    ("run-game", {"name": "begun"}, "expected a run with a model, got 'begun', which has none yet"),
     *((job, {"name": name}, "expected a run among begun, got") for name in ("../begun", "/etc", "", "begun/config.toml", "none")
       for job in ("run", "run-game")),
     ("follow", {"game": "friday", **LEVEL, "line": "weapon"}, "expected one of pirate 1"),

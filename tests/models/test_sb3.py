@@ -167,13 +167,13 @@ def refused(model: Any, problem: str, **options: Any) -> None:
 def test_models_that_do_not_fit_are_refused() -> None:
     refused(ppo(GameEnv("trilobite", board="4x4")), r"^leaf 'PPO': expected observations Box\(.*, got Box")
     refused(ppo(GameEnv("cassis")), "expected observations .*; if wrappers change them, pass a")
-    refused(ppo(Blank(GameEnv(TRILOBITE))), "expected no wrapper but VecNormalize, got Blank; give")
+    refused(ppo(Blank(GameEnv(TRILOBITE))), "expected no wrapper but VecNormalize, got Blank; pass")
     stacked = VecFrameStack(DummyVecEnv([lambda: GameEnv(TRILOBITE)]), 2)
     refused(ppo(stacked), "expected observations")
     halved = ppo(Halved(GameEnv(TRILOBITE)))
     refused(halved, "got Halved; pass a function .* and scale if rewards were changed$")
     assert leafwise.leaf(TRILOBITE, halved, scale=2.0).batch is not None
-    refused(ppo(GameEnv(TRILOBITE)), "'PPO': expected kind 'value', as the model is, got 'q'$", kind="q")
+    refused(ppo(GameEnv(TRILOBITE)), "'PPO': expected kind 'value' as in the model, got 'q'$", kind="q")
     refused(
         RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu"), "expected a PPO, .*, got RecurrentPPO with a"
     )

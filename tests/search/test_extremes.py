@@ -92,7 +92,7 @@ def test_policies_of_extreme_logits_are_priors_and_opponents():
     ("row", "got"), [([1, NAN, 1], "nan"), ([1, 1, INF], "inf"), ([1, -1, 1], "-1.0"), ([1e308, 1e308, 0], "inf")]
 )
 def test_a_policy_whose_numbers_are_no_weights_is_refused(row, got):
-    with one_line(f"numbers of at least 0 with a finite sum, got {got}"):
+    with one_line(f"numbers of at least 0 with a finite sum from the policy, got {got}"):
         Mcts(TRILOBITE, TRILOBITE.score(), simulations=5, prior=same(row))(TRILOBITE.start())
 
 

@@ -40,7 +40,7 @@ def test_what_is_written_anew_passes_its_tests(tmp_path: Path) -> None:
         (["class"], "expected a name of small letters"),
         (["threes"], "expected a new name, got the game 'threes'"),
         (["template"], "expected a new name, got the game 'template'"),
-        (["starship_place"], "expected a name with a new id, got 'starship_place': 'StarshipPlace' is"),
+        (["starship_place"], "expected a name with a new id, got 'starship_place': the id 'StarshipPlace' is"),
         (["there"], "expected a new folder, got"),
         (["stones", "--dir", "nowhere"], "expected a folder for --dir, got 'nowhere'"),
         ([], "expected the name of a game, or --course FOLDER, got neither"),

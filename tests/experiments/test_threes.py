@@ -26,7 +26,7 @@ def test_baselines_are_worked_out_once(
     results = json.loads((tmp_path / "baselines.json").read_text())
     assert results["random"] == first["random"]
     assert results["search:rows,depth=1"]["first_seed"] == 1_000_000
-    assert len((tmp_path / "baselines.md").read_text().splitlines()) == 4
+    assert len((tmp_path / "baselines.md").read_text().splitlines()) == 8
 
 
 def test_shares_with_a_milestone_are_kept_where_cells_are_not() -> None:

@@ -149,7 +149,7 @@ def test_models_that_no_run_wrote_options_of_other_kinds_and_large_files_are_ref
     for words, message in (
         (str(own), "expected what a run tells of its model, got no steps, commit\n"),
         ("trilobite --step 0.5", "expected options among --solver-positions, --solver-opening-plies"),
-        ("threes-small --depths 1", "options among --games, --step, --loss-games, --first-seed for a model of threes, got --depths"),
+        ("threes-small --depths 1", "--loss-games, --first-seed for a model of threes, got --depths"),
         ("threes-small --first-seed 5", "expected --first-seed of at least 1000000, got 5"),
         ("starshipplace --games 1", "expected --games as one number of ships, at least 2, got (1,)"),
         ("nowhere", "expected a model file, found nothing"),

@@ -131,6 +131,7 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
                 analyst.load(turn.after)
     begun, depth = time.perf_counter(), 0
     line: tuple[str, ...] = ()
+    words = words_of_line(state, line)
 
     def left() -> float:
         """Returns the seconds that are left."""
@@ -140,12 +141,13 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
         for result in deepening(analyst, state, request.seconds, context):
             if result.depth > depth:
                 depth, line = result.depth, line_of(analyst, result)
+                words = words_of_line(state, line)
                 if actions and (by_turn := turn_values(result, analyst, left)):
                     turns = {"turns": turns_json(by_turn, actions, analyst), "turn_depth": depth}
             values = result.action_values
             yield {
                 **position_json(result, analyst, line),
-                **words_of_line(state, line),
+                **words,
                 "worth": analyst.written(result.value),
                 "worths": {name: analyst.written(value) for name, value in values.items()},
                 "differences": {name: analyst.difference(result.value, value) for name, value in values.items()},

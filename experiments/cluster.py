@@ -25,7 +25,7 @@ from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
 from leafwise.training.evaluation.arena import BATCH, Batches, plan
 from leafwise.training.evaluation.match_workers import from_text, matches_for
-from leafwise.training.execution import check_places, executor_for, in_pieces
+from leafwise.training.execution import check_backend, executor_for, in_pieces
 from leafwise.training.execution.executor import Executor
 from leafwise.training.execution.generations import Calls
 from leafwise.training.runs import SELECTION_SEED
@@ -199,7 +199,7 @@ def study(config: Config) -> None:
     """Times what is asked for, and writes the figures and the page."""
     need_train_extra()
     family()
-    check_places(1, config.cluster)
+    check_backend(1, config.cluster)
     for name in config.only:
         need_among(name, CASES, "--only")
     import psutil

@@ -32,7 +32,7 @@ from leafwise.models.seen import default_seen
 from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.alphazero.batches import ForestRecorder
 from leafwise.training.alphazero.games import How, Recorder, play_pairs, record_piece
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import logged_games
 from leafwise.training.runs.folder import origin
@@ -148,7 +148,7 @@ class AlphaZero(IterationLearner):
             raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
         return network.kind.torch_module(network)
 
-    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+    def pieces(self, generation: Generation, networks: Ref[Any]) -> list[Call]:
         """Returns the jobs that play a generation."""
         positions, piece, number = self.config.positions, self.config.job_size, generation.number
         return [

@@ -26,7 +26,7 @@ from leafwise.search.mcts.root import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
 from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
 from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import (
     CHOSEN,
     GAMES,
@@ -309,14 +309,12 @@ class Recorder:
         return results
 
 
-def record_piece(recorder: Shared[Any], networks: Shared[Mapping[str, Learned]], count: int, key: int) -> Recorded:
+def record_piece(recorder: Ref[Any], networks: Ref[Mapping[str, Learned]], count: int, key: int) -> Recorded:
     """Job: returns games of the newest network with at least `count` positions."""
     return recorder.get().piece(networks.get()["newest"], count, key)
 
 
-def play_pairs(
-    recorder: Shared[Any], networks: Shared[tuple[Learned, Learned]], places: range, simulations: int
-) -> Floats:
+def play_pairs(recorder: Ref[Any], networks: Ref[tuple[Learned, Learned]], places: range, simulations: int) -> Floats:
     """Returns the results of the first network, [openings, 2], first seat first; `places` are those of the selection seeds."""
     keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64)
     return recorder.get().match(*networks.get(), keys, simulations)

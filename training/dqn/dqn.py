@@ -28,7 +28,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import default_seen, features_of, seen_by
 from leafwise.training.dqn.games import GROUP, Decisions, Player, Playing, play_steps
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
@@ -276,7 +276,7 @@ class QLearner(GatedLearner):
         """Decisions of each game in a generation."""
         return max(1, self.config.job_size // min(GROUP, self.config.envs))
 
-    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+    def pieces(self, generation: Generation, networks: Ref[Any]) -> list[Call]:
         """Returns the jobs that play the decisions of a generation.
 
         Of `staleness` + 1 sets of games each generation plays one, which no generation under way does.

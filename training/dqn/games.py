@@ -24,7 +24,7 @@ from leafwise.models.sparse import WITH_ACTIONS
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.expectiminimax import COUNTS
 from leafwise.search.frontier import Frontier
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import (
     AFTER,
     FREE,
@@ -342,7 +342,7 @@ class Played(NamedTuple):
 
 
 def play_steps(
-    player: Shared[Player], networks: Shared[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
+    player: Ref[Player], networks: Ref[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
     how: Playing, key: int,
 ) -> Played:  # fmt: skip
     """Job: plays a number of decisions in each of some games."""

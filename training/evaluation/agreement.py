@@ -23,7 +23,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import Solver, exact_solver, need_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.search.engine import Search
-from leafwise.training.execution.executor import Executor, Here
+from leafwise.training.execution.executor import Executor, SerialExecutor
 from leafwise.training.games import kernels, new_table
 from leafwise.training.runs import SELECTION_SEED
 
@@ -152,7 +152,7 @@ def critical_positions(
     found: dict[bytes, tuple[Array, Bools]] = {}
     lines = played_lines(game, seed, plies, depth) if depth else random_lines(game, seed, plies)
     states = (state for state, _ in lines)
-    executor = executor or Here(Keeping(game))
+    executor = executor or SerialExecutor(Keeping(game))
     told: deque[list[State]] = deque()
 
     def pieces() -> Iterator[tuple[int, list[State]]]:

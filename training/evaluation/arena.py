@@ -40,7 +40,7 @@ from leafwise.training.evaluation.statistics import (
     returns_interval,
     told_points,
 )
-from leafwise.training.execution import check_places, executor_for, in_pieces
+from leafwise.training.execution import check_backend, executor_for, in_pieces
 from leafwise.training.runs import FINAL_SEED
 from leafwise.training.types import Json
 
@@ -163,7 +163,7 @@ def check(
     Raises ValueError, saying what was expected, if `evaluate` cannot do this, and for a file of other games.
     """
     check_amounts(games, first_seed)
-    check_places(processes, cluster)
+    check_backend(processes, cluster)
     if (opponent is None) != (game.players == 1):
         expected = "no opponent" if game.players == 1 else "an opponent"
         raise UserError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
@@ -616,7 +616,7 @@ def ready(
     """Checks everything that `arena` is given; returns the round robin with the games of the file, and its players' makers."""
     tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
     tournament.opening(0)
-    check_places(processes, cluster)
+    check_backend(processes, cluster)
     if not 0 < seconds <= MOST_SECONDS:
         raise UserError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
     tournament.keep_in(file, resume)

@@ -27,7 +27,7 @@ from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
 from leafwise.training.evaluation.results import Fault, FaultKind
 from leafwise.training.execution import executor_for
-from leafwise.training.execution.executor import Bundles, Executor, Lost
+from leafwise.training.execution.executor import BatchingExecutor, Executor, WorkerLost
 from leafwise.training.execution.processes import end_with
 
 Maker = Callable[[Game, int], Player]
@@ -308,14 +308,14 @@ class MatchWorkers(Executor[Job, Outcome]):
         """Returns the outcome of a game whose process ended, None if the game is played again.
 
         It is the fault of the player to move, but for the first time that somebody killed the process: the system kills who takes
-        all of the memory. Raises Lost where nobody is to move each time.
+        all of the memory. Raises WorkerLost where nobody is to move each time.
         """
         (key, job), seat, status = worker.jobs[0], int(worker.clock[SEAT]), worker.process.exitcode
         self._killed[key] += 1
         if seat >= 0 and (status != -KILL or self._killed[key] > 1):
             return lost(job.fault(seat, "crash", f"its process ended with status {status}"), self.game)
         if seat < 0 and self._killed[key] > MOST_KILLS:
-            raise Lost(
+            raise WorkerLost(
                 f"expected a process that plays, got status {status} while no player was to move, again and again"
             )
         self.repeated += 1
@@ -359,5 +359,7 @@ def matches_for(
 ) -> Executor[Job, Outcome]:
     """Returns an executor that plays games in processes that can be killed; other arguments as in `executor_for`."""
     if cluster:
-        return Bundles(executor_for(Host(game, dict(makers), limit), processes, cluster), BUNDLE_SECONDS, pieces)
+        return BatchingExecutor(
+            executor_for(Host(game, dict(makers), limit), processes, cluster), BUNDLE_SECONDS, pieces
+        )
     return MatchWorkers(game, makers, limit, processes)

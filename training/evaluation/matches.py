@@ -27,14 +27,14 @@ from leafwise.training.evaluation.arena import Start, play_game, starts_of
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.statistics import Unit, rate
 from leafwise.training.execution import in_pieces
-from leafwise.training.execution.executor import Executor, Shared
+from leafwise.training.execution.executor import Executor, Ref
 from leafwise.training.games import BATCH, Played, kernels, new_table, play_solo
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 from leafwise.training.types import Json, Logged
 
 
 def play_pairs(
-    networks: Shared[tuple[Learned, Learned]],
+    networks: Ref[tuple[Learned, Learned]],
     places: range,
     depth: int,
     plies: int,
@@ -80,7 +80,7 @@ def pairs_side_by_side(
     return (games.outcomes * (1 - 2 * seats)).reshape(-1, 2)
 
 
-def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes: int) -> Played:
+def _alone(network: Ref[Learned], game: Game, seeds: range, depth: int, nodes: int) -> Played:
     """Returns games of one network in a variant of a single-player game."""
     evaluator = network.get().evaluator("newest")
     if evaluator.value is not None:
@@ -109,7 +109,7 @@ def play_alone(
 class NetworkPlayer:
     """Makes a search with a network."""
 
-    network: Shared[Learned]
+    network: Ref[Learned]
     depth: int
     options: Json
 

@@ -37,7 +37,7 @@ from leafwise.search.compiled import compiled_search
 from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.execution import executor_for, in_pieces
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 from leafwise.training.types import Json
 
@@ -652,7 +652,7 @@ def play_games(
     return GreedyGames(np.concatenate(scores), np.concatenate(ranks), sum(moves), sum(seconds))
 
 
-def _played(depth: int, cutoff: float, piece: tuple[Shared[NTupleNetwork], range]) -> GreedyGames:
+def _played(depth: int, cutoff: float, piece: tuple[Ref[NTupleNetwork], range]) -> GreedyGames:
     """Job: plays some games."""
     network, seeds = piece[0].get(), piece[1]
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))

@@ -33,7 +33,7 @@ from leafwise.training.evaluation.statistics import (
     share_interval,
 )
 from leafwise.training.execution import executor_for, in_pieces, map_pieces
-from leafwise.training.execution.executor import Own
+from leafwise.training.execution.executor import LocalRef
 from leafwise.training.execution.generations import call
 from leafwise.training.games import Played
 from leafwise.training.publish import interval, seeds_line
@@ -145,7 +145,7 @@ class Positions(Games):
             told["candidates"] or None,
             told["match_from_start"],
         )
-        points = (1 + play_pairs(Own((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
+        points = (1 + play_pairs(LocalRef((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
         mean, (low, high) = float(points.mean()), points_interval(points)
         print(
             f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True

@@ -31,7 +31,7 @@ from leafwise.training.evaluation.statistics import (
     returns_interval,
 )
 from leafwise.training.execution import executor_for, in_pieces
-from leafwise.training.execution.executor import Executor, Here, Line, Shared
+from leafwise.training.execution.executor import Channel, Executor, Ref, SerialExecutor
 from leafwise.training.execution.generations import Call, Calls, Generation, Generations, call
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
@@ -112,7 +112,7 @@ class Gate:
         candidates: str | None = None,
         variants: Mapping[str, Game] | None = None,
         line: Executor[Any, Any] | None = None,
-        play: Callable[[Shared[tuple[Learned, Learned]], range], Floats] | None = None,
+        play: Callable[[Ref[tuple[Learned, Learned]], range], Floats] | None = None,
     ) -> None:
         """Starts with one network; `depth`, `rare`, `nodes` and `candidates` are options of the searches in matches.
 
@@ -121,7 +121,7 @@ class Gate:
         this process). `play` plays the games of two networks from openings at places among the selection seeds (default:
         `play_pairs` with the searches above).
         """
-        self.line: Executor[Any, Any] = Here(call) if line is None else line
+        self.line: Executor[Any, Any] = SerialExecutor(call) if line is None else line
         self.game = first.game
         self.best, self.best_elo = first, 0.0
         self.pool, self.most = [first], pool
@@ -315,7 +315,7 @@ class GatedLearner(Learner):
 
         one_thread()
         need_device(config)
-        self.executor: Executor[Call, Any] = Here(call)
+        self.executor: Executor[Call, Any] = SerialExecutor(call)
         self.owners: dict[int, Any] = {}
 
     def begin(self, **options: Any) -> None:
@@ -339,7 +339,9 @@ class GatedLearner(Learner):
 
     def line(self) -> Executor[Call, Any]:
         """Returns an executor for one of several users of the run's executor."""
-        return Here(call) if isinstance(self.executor, Here) else Line(self.executor, self.owners)
+        return (
+            SerialExecutor(call) if isinstance(self.executor, SerialExecutor) else Channel(self.executor, self.owners)
+        )
 
     def close(self) -> None:
         """Ends the run's worker processes."""

@@ -26,7 +26,7 @@ from leafwise.envs.core.ranges import need_among
 from leafwise.models.network import Learned
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.batches import NOBODY, OPENINGS, How, SideBySide
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import (
     AFTERSTATE,
     CHOSEN,
@@ -378,8 +378,8 @@ def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool,
 
 
 def record_piece(
-    recorder: Shared[Recorder | BatchRecorder],
-    networks: Shared[Mapping[str, Learned]],
+    recorder: Ref[Recorder | BatchRecorder],
+    networks: Ref[Mapping[str, Learned]],
     place: int,
     count: int,
     key: int,

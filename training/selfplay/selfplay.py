@@ -42,7 +42,7 @@ from leafwise.models.players import player
 from leafwise.models.seen import OBSERVATION, default_seen, features_of
 from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, guide_of, logged_games
 from leafwise.training.runs.files import config_file
@@ -339,7 +339,7 @@ class SelfPlay(IterationLearner):
     def networks(self) -> dict[str, Learned]:
         """Returns the networks of a new generation: the newest, and one from the pool."""
         pool = self.gate.pool
-        rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying)))
+        rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.in_flight)))
         return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
 
     def pieces_of(self, number: int) -> list[tuple[int, int]]:
@@ -348,7 +348,7 @@ class SelfPlay(IterationLearner):
         each = -(-(self.config.positions if self.sparse else self.config.games) // len(which))
         return [(place, min(piece, each - begin)) for place in which for begin in range(0, each, piece)]
 
-    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+    def pieces(self, generation: Generation, networks: Ref[Any]) -> list[Call]:
         """Returns the jobs that play a generation."""
         number = generation.number
         guided, credit = self.guided(number), self.credit(number)

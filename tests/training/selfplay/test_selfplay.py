@@ -18,7 +18,7 @@ from leafwise.training import games
 from leafwise.training.evaluation import matches
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.statistics import SequentialTest, expected_share
-from leafwise.training.execution.executor import Own
+from leafwise.training.execution.executor import LocalRef
 from leafwise.training.games import AFTERSTATE, CONTINUED, EXPLORED, guide_of, make_write_targets, new_record, new_table
 from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
@@ -273,7 +273,7 @@ def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(matches, "new_table", lambda *_, **limits: None)
     monkeypatch.setattr(matches, "kernels", lambda *_: SimpleNamespace(play_matches=play_matches))
     results = matches.play_pairs(
-        Own((random_network(GAME, seed=0), random_network(GAME, seed=1))), range(4), 1, 6, 0.0, None, 0.25
+        LocalRef((random_network(GAME, seed=0), random_network(GAME, seed=1))), range(4), 1, 6, 0.0, None, 0.25
     )
     assert asked == [([SELECTION_SEED], 0), ([SELECTION_SEED + k for k in (1, 2, 3)], 6)]
     assert results[:, 0].tolist() == [0, 6, 6, 6]

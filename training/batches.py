@@ -30,6 +30,7 @@ from leafwise.training.games import (
     HERE,
     PLIES,
     WON_BY_FIRST,
+    PlayedGames,
     Record,
     make_open_game,
     make_random_action,
@@ -38,7 +39,6 @@ from leafwise.training.games import (
     new_table,
     put_row,
 )
-from leafwise.training.games import Played as Alone
 
 SIDE = 256
 """Games that are played side by side."""
@@ -49,7 +49,7 @@ OPENINGS = 100
 NONE = np.int64(-1)
 
 
-class Places(NamedTuple):
+class GameSlots(NamedTuple):
     """The games under way, [places] each."""
 
     S: Array
@@ -68,7 +68,7 @@ class Places(NamedTuple):
     """Entry of the record that waits for what the leaf says of this position; -1: none."""
 
 
-class How(NamedTuple):
+class PlayOptions(NamedTuple):
     """How games are played."""
 
     plies: Ints
@@ -83,7 +83,7 @@ class How(NamedTuple):
     """Whether values recorded are what the leaf says of the next position, where the search's action was played."""
 
 
-class Kernels(NamedTuple):
+class BatchKernels(NamedTuple):
     """The compiled entry points, one for all weights."""
 
     begin: Compiled
@@ -93,7 +93,7 @@ class Kernels(NamedTuple):
 
 
 @functools.cache
-def _compiled(game: Game) -> Kernels:
+def _compiled(game: Game) -> BatchKernels:
     rules = game.rules
     current_player, apply_action, returns, progress = (
         rules.current_player, rules.apply_action, rules.returns, rules.progress,
@@ -179,10 +179,10 @@ def _compiled(game: Game) -> Kernels:
                 places.number[i] = NONE
         return n
 
-    return Kernels(begin, advance)
+    return BatchKernels(begin, advance)
 
 
-class Played(NamedTuple):
+class BatchGames(NamedTuple):
     """Games, in the order of their keys."""
 
     record: Record
@@ -190,7 +190,7 @@ class Played(NamedTuple):
     outcomes: Floats
     """[games]: player 0's returns."""
     counts: Ints
-    """As in `leafwise.training.games.Table`."""
+    """As in `leafwise.training.games.GameTable`."""
 
 
 def batches_side_by_side(
@@ -203,18 +203,18 @@ def batches_side_by_side(
     plies: int = 0,
     nodes: int = 0,
     by_search: bool = False,
-) -> Iterator[Alone]:
+) -> Iterator[PlayedGames]:
     """`play_batches` for leaves that value batches."""
     games, look = SideBySide(game, (evaluator,), depth, nodes=nodes), Observer(game, masked=False)
     for first in seeds[::batch]:
         begun, keys = time.process_time(), np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
         n = len(keys)
-        record, outcomes, _ = games.play(keys, np.full(n, NOBODY), How(np.full(n, plies)))
+        record, outcomes, _ = games.play(keys, np.full(n, NOBODY), PlayOptions(np.full(n, plies)))
         values, players = record.values, look(record.rows).player.astype(np.int64)
         if not by_search:
             values = games.values(record.rows, 0)
         ends = np.searchsorted(record.first, np.unique(record.first), side="right")
-        yield Alone(outcomes, np.where(players == 1, -values, values), players, ends, time.process_time() - begun)
+        yield PlayedGames(outcomes, np.where(players == 1, -values, values), players, ends, time.process_time() - begun)
 
 
 class SideBySide:
@@ -246,13 +246,13 @@ class SideBySide:
         """Returns player 0's values of rows [n, width] by searches of the first evaluator; at depth 0 its own values."""
         return self.searches[0].many(rows, depth, self._counts)[0]
 
-    def play(self, keys: Words, other: Ints, how: How) -> Played:
+    def play(self, keys: Words, other: Ints, how: PlayOptions) -> BatchGames:
         """Plays a game of each key [games], in which the other player has the seat `other` [games]."""
         game, table, total = self.game, self._table, len(keys)
         table.counts[:] = 0
         size = min(SIDE, total)
         ints = (np.full(size, NONE) for _ in range(5))
-        places = Places(game.rows(size), np.zeros((size, 2), np.uint64), *ints)
+        places = GameSlots(game.rows(size), np.zeros((size, 2), np.uint64), *ints)
         record, outcomes, begun, n = new_record(game, 64 * size), np.zeros(total), 0, 0
         while True:
             free = np.flatnonzero(places.number < 0)[: total - begun]
@@ -275,4 +275,4 @@ class SideBySide:
         numbers = record.first
         record.outcomes[:] = outcomes[numbers]
         record.first[:] = np.searchsorted(numbers, numbers)
-        return Played(record, outcomes, table.counts.copy())
+        return BatchGames(record, outcomes, table.counts.copy())

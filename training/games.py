@@ -1,6 +1,6 @@
 """Compiled games for methods, matches and evaluations: steps, searches, openings, records, matches, single-player games.
 
-A position is played at row HERE of a `Table`; the search uses the rows after it. `T` are the game's tables, with the leaf's
+A position is played at row HERE of a `GameTable`; the search uses the rows after it. `T` are the game's tables, with the leaf's
 weights.
 """
 
@@ -81,7 +81,7 @@ def logged_games(counts: Ints, positions: int, seconds: float) -> Logged:
     return shares | {"time/fps": positions / seconds}
 
 
-class Table(NamedTuple):
+class GameTable(NamedTuple):
     """Memory of one player: rows, scratch of the search, a random stream."""
 
     S: Array
@@ -99,7 +99,7 @@ class Table(NamedTuple):
     """[3], as GAMES and the names beside it say."""
 
 
-def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, **limits: Any) -> Table:
+def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, **limits: Any) -> GameTable:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`.
 
     In a two-player game they prune, at chance nodes too by the bounds of `evaluator`; `limits` are options of `Search`: rare,
@@ -119,7 +119,7 @@ def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = N
     (rows, buffers), (_, other_buffers) = (
         make_buffers(game, depth + 1, entries, False, options, expensive) for _ in range(2)
     )
-    return Table(
+    return GameTable(
         S=rows,
         buffers=buffers,
         other_buffers=other_buffers,
@@ -150,7 +150,7 @@ def share_out(B, actions):
     return Buffers(*B[:-1], options)  # type: ignore[call-arg]  # and the options last
 
 
-def forget(table: Table) -> None:
+def forget(table: GameTable) -> None:
     """Clears cached leaf values; call it after a change of the leaf's weights."""
     for buffers in (table.buffers, table.other_buffers):
         buffers.table[:] = 0
@@ -307,7 +307,7 @@ def make_write_targets(game: Game) -> Compiled:
     return write_targets
 
 
-class Kernels(NamedTuple):
+class GameKernels(NamedTuple):
     """The compiled entry points. They are compiled when they are first called."""
 
     play_matches: Compiled
@@ -318,13 +318,13 @@ class Kernels(NamedTuple):
     """(table, rows, depth, actions, T)"""
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+def kernels(game: Game, evaluator: Evaluator) -> GameKernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
     return _compiled(game.with_defaults, compiled_search(game, evaluator))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch) -> GameKernels:
     best_action, leaf_value = make_best_action(game, found), found.leaf_value
     current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
@@ -364,7 +364,7 @@ def _compiled(game: Game, found: CompiledSearch) -> Kernels:
             ends[g] = n
 
     matches = make_play_matches(game, nothing_to_begin, act)
-    return Kernels(matches, play_games, make_choose_actions(game, best_action))
+    return GameKernels(matches, play_games, make_choose_actions(game, best_action))
 
 
 def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
@@ -445,7 +445,7 @@ BATCH = 50
 """Games played before the clock is read, and as one piece of work."""
 
 
-class Played(NamedTuple):
+class PlayedGames(NamedTuple):
     """Games in the order of their seeds."""
 
     scores: Floats
@@ -468,7 +468,7 @@ class Played(NamedTuple):
         return self.scores[self.game_of()]
 
     @classmethod
-    def joined(cls, parts: Sequence[Played]) -> Played:
+    def joined(cls, parts: Sequence[PlayedGames]) -> PlayedGames:
         """Returns the games of parts, one after another."""
         scores, values, players, ends, seconds = zip(*parts, strict=True)
         before = np.cumsum([0, *map(len, values[:-1])])
@@ -487,7 +487,7 @@ def play_batches(
     plies: int = 0,
     nodes: int = 0,
     by_search: bool = False,
-) -> Iterator[Played]:
+) -> Iterator[PlayedGames]:
     """Yields games of a search with itself, each from its seed, at most `batch` at once, after up to `plies` random moves.
 
     `nodes` bounds the decisions that a search looks at, as in `Search` (0: no limit). Raises ValueError for games with more
@@ -505,12 +505,12 @@ def play_batches(
         spent = time.process_time() - begun
         if (n := int(ends[-1])) > len(values):
             raise UserError(f"{game.name}: expected games of at most {LONGEST:,} decisions, got {n:,} in {len(keys)}")
-        yield Played(returns, values[:n].copy(), players[:n].copy(), ends, spent)
+        yield PlayedGames(returns, values[:n].copy(), players[:n].copy(), ends, spent)
 
 
 def play_solo(
     game: Game, evaluator: Evaluator, first_seed: int, games: int, *, depth: int = 1, nodes: int = 0
-) -> Played:
+) -> PlayedGames:
     """Plays single-player games with seeds from `first_seed`."""
     seeds = range(first_seed, first_seed + games)
-    return Played.joined(list(play_batches(game, evaluator, seeds, BATCH, depth=depth, nodes=nodes)))
+    return PlayedGames.joined(list(play_batches(game, evaluator, seeds, BATCH, depth=depth, nodes=nodes)))

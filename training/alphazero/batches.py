@@ -20,7 +20,14 @@ from leafwise.models.network import Learned
 from leafwise.search.mcts.forest import Forest, tree_of
 from leafwise.search.mcts.root import add_noise, improved_policy, most_visited, take_back
 from leafwise.search.mcts.tree import Options, nodes_within
-from leafwise.training.alphazero.games import TREE_SEARCHES, How, Recorded, choose, make_turn, tell_root
+from leafwise.training.alphazero.games import (
+    TREE_SEARCHES,
+    MctsPlayOptions,
+    RecordedPolicies,
+    choose,
+    make_turn,
+    tell_root,
+)
 from leafwise.training.games import (
     CHOSEN,
     GAMES,
@@ -40,7 +47,7 @@ MOST, POSITIONS_A_GAME = 256, 20
 LEAST_TREE = 1 << 10
 
 
-class Opening(NamedTuple):
+class OpeningTable(NamedTuple):
     """What one game is opened with."""
 
     S: Array
@@ -48,7 +55,7 @@ class Opening(NamedTuple):
     R: Words
 
 
-class Games(NamedTuple):
+class ForestGames(NamedTuple):
     """Games played side by side, [games, ...]."""
 
     rows: Array
@@ -63,7 +70,7 @@ class Games(NamedTuple):
     """Priors of the roots without noise, [games, max_actions]."""
 
 
-class Kernels(NamedTuple):
+class ForestKernels(NamedTuple):
     """Compiled; `some` [n] says which games are meant, S [1, width] and A [max_actions] are scratch."""
 
     open_games: Compiled
@@ -82,20 +89,20 @@ class Kernels(NamedTuple):
     turn: Compiled
 
 
-def kernels(game: Game) -> Kernels:
+def kernels(game: Game) -> ForestKernels:
     """Returns the compiled functions of a game."""
     return _compiled(game.with_defaults)
 
 
 @functools.cache
-def _compiled(game: Game) -> Kernels:
+def _compiled(game: Game) -> ForestKernels:
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle, write_one = make_open_game(game), make_settle(game), make_write_targets(game)
 
     @bind(game.room)
     def open_games(games, some, plies, S, A, T):
         for k in range(some.shape[0]):
-            open_game(Opening(S, A, games.R[some[k]]), plies, T)
+            open_game(OpeningTable(S, A, games.R[some[k]]), plies, T)
             put_row(S, HERE, games.rows, some[k])
             games.played[some[k]] = 0
 
@@ -149,7 +156,7 @@ def _compiled(game: Game) -> Kernels:
             write_one(record, first, ends[k], outcomes[k], td_lambda, T)
             first = ends[k]
 
-    return Kernels(open_games, add_noises, record, play, players, write_targets, make_turn(game))
+    return ForestKernels(open_games, add_noises, record, play, players, write_targets, make_turn(game))
 
 
 def grown(part: Array) -> Array:
@@ -161,7 +168,7 @@ class ForestRecorder:
     """Records self-play games by tree search side by side, and plays matches of two networks."""
 
     def __init__(
-        self, first: Learned, how: How, plies: int, exploration: float, positions: int, memory_mb: float
+        self, first: Learned, how: MctsPlayOptions, plies: int, exploration: float, positions: int, memory_mb: float
     ) -> None:
         """`first` is a network with the shape of all, `positions` the number recorded at once; `memory_mb` limits the trees."""
         self.told = first, how, plies, exploration, positions, memory_mb
@@ -189,18 +196,18 @@ class ForestRecorder:
         nodes = min(room, max(LEAST_TREE, TREE_SEARCHES * simulations))
         return Forest(self.game, network.evaluator("newest"), streams, self.options, nodes=nodes, proofs=False)
 
-    def new_games(self, n: int) -> Games:
+    def new_games(self, n: int) -> ForestGames:
         """Returns room for n games."""
         played, kept = np.zeros(n, np.int64), np.zeros((n, self.game.max_actions))
-        return Games(self.game.rows(n), np.zeros((n, 2), np.uint64), np.arange(n), played, kept)
+        return ForestGames(self.game.rows(n), np.zeros((n, 2), np.uint64), np.arange(n), played, kept)
 
-    def ended(self, games: Games, some: Ints) -> tuple[Ints, Floats]:
+    def ended(self, games: ForestGames, some: Ints) -> tuple[Ints, Floats]:
         """Returns who acts in some games, and what their returns are."""
         players, outcomes = np.zeros(len(some), np.int64), np.zeros(len(some))
         self.kernels.players(games.rows, some, players, outcomes, self.T)
         return players, outcomes
 
-    def piece(self, network: Learned, count: int, key: int) -> Recorded:
+    def piece(self, network: Learned, count: int, key: int) -> RecordedPolicies:
         """Returns whole games with at least `count` positions, from the random stream of `key`."""
         how, do, keys = self.how, self.kernels, new_stream(key)
         games = self.new_games(self.at_once)
@@ -253,7 +260,7 @@ class ForestRecorder:
         do.write_targets(record, ends, won, how.td_lambda, self.T)
         counts = np.zeros(3, np.int64)
         counts[[GAMES, PLIES, WON_BY_FIRST]] = len(won), n, (won > 0).sum()
-        return Recorded(record.rows, policies[:n][order], record.targets, counts)
+        return RecordedPolicies(record.rows, policies[:n][order], record.targets, counts)
 
     def match(self, newest: Learned, best: Learned, keys: Words, simulations: int) -> Floats:
         """Plays a match from the openings of `keys` [n]; returns the newest network's results [n, 2], first seat first."""

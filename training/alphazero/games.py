@@ -1,7 +1,7 @@
 """Self-play games by Monte Carlo tree search, each job with its own random stream, and matches of two networks.
 
-The compiled part comes first: a game is played at row HERE of a `Table`'s rows; each player has a tree of its own, whose leaf has
-a value and a policy. `T` are the game's tables, with the leaf's weights.
+The compiled part comes first. A game is played at row HERE of a `TreeTable`. Each player has its own tree, whose leaf has a
+value and a policy. `T` are the game's tables, with the leaf's weights.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Seat(NamedTuple):
     B: Buffers
 
 
-class Table(NamedTuple):
+class TreeTable(NamedTuple):
     """Memory of games: rows, a random stream, and the trees of two players."""
 
     S: Array
@@ -74,7 +74,7 @@ class Table(NamedTuple):
     other: Seat
 
 
-class How(NamedTuple):
+class MctsPlayOptions(NamedTuple):
     """How games are played."""
 
     simulations: int
@@ -91,7 +91,7 @@ class How(NamedTuple):
     """Root actions of sequential halving (torch modules only); 0: PUCT with Dirichlet noise."""
 
 
-class Kernels(NamedTuple):
+class TreeKernels(NamedTuple):
     """The compiled entry points."""
 
     record_games: Compiled
@@ -102,7 +102,7 @@ class Kernels(NamedTuple):
     """(rows, policies, symmetries, T)"""
 
 
-def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
+def new_table(game: Game, evaluator: Evaluator, simulations: int) -> TreeTable:
     """Returns a table for games with searches of `simulations` simulations."""
     R = new_stream(0)
     options = SearchOptions(depth=1).compiled(game, *value_bounds(game, evaluator))
@@ -112,10 +112,10 @@ def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
         return Seat(new_tree(game, max(LEAST_NODES, TREE_SEARCHES * simulations), 1, R), rows, buffers)
 
     actions = np.zeros(game.max_actions, np.int64)
-    return Table(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, np.int64), seat(), seat())
+    return TreeTable(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, np.int64), seat(), seat())
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+def kernels(game: Game, evaluator: Evaluator) -> TreeKernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`); raises ValueError for a leaf
     without a policy."""
     if evaluator.policy is None:
@@ -124,7 +124,7 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 
 @functools.cache
-def _compiled(game: Game, found: MctsFunctions) -> Kernels:
+def _compiled(game: Game, found: MctsFunctions) -> TreeKernels:
     rules, by_policy, simulate = game.rules, found.by_policy, found.simulate
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     add_node, open_game, settle = make_add_node(rules, game.room), make_open_game(game), make_settle(game)
@@ -190,7 +190,7 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
         seat = table.own if own else table.other
         return choose(seat.tree, think(table, seat, simulations, 0.0, 0.0, options, T), False, table.R)
 
-    return Kernels(record_games, make_play_matches(game, forget_both, act), make_turn(game))
+    return TreeKernels(record_games, make_play_matches(game, forget_both, act), make_turn(game))
 
 
 def make_turn(game: Game) -> Compiled:
@@ -250,7 +250,7 @@ def forget_both(table):
     forget_nodes(table.other.tree)
 
 
-class Recorded(NamedTuple):
+class RecordedPolicies(NamedTuple):
     """Recorded positions of some games."""
 
     rows: Array
@@ -260,13 +260,13 @@ class Recorded(NamedTuple):
     targets: Floats
     """Target values for the player who acts, [n]."""
     counts: Ints
-    """Counters of the games, as in `leafwise.training.alphazero.games.Table`."""
+    """Counters of the games, as in `leafwise.training.alphazero.games.TreeTable`."""
 
 
-class Recorder:
+class TreeRecorder:
     """Records self-play games by tree search, and plays matches of two networks."""
 
-    def __init__(self, first: Learned, how: How, plies: int, exploration: float, positions: int) -> None:
+    def __init__(self, first: Learned, how: MctsPlayOptions, plies: int, exploration: float, positions: int) -> None:
         """`first` is a network with the shape of all, `positions` the number recorded at once."""
         self.first, self.how, self.plies, self.exploration, self.positions = first, how, plies, exploration, positions
         self.game: Game = first.game
@@ -279,7 +279,7 @@ class Recorder:
         self.kernels = kernels(self.game, leaf)
 
     def __reduce__(self) -> Any:
-        return Recorder, (self.first, self.how, self.plies, self.exploration, self.positions)
+        return TreeRecorder, (self.first, self.how, self.plies, self.exploration, self.positions)
 
     def warm(self) -> None:
         """Compiles or loads the code by recording a game and playing a match."""
@@ -290,14 +290,14 @@ class Recorder:
         """Returns `T` with a network's weights."""
         return self.game.tables(network.evaluator("newest"))
 
-    def piece(self, network: Learned, count: int, key: int) -> Recorded:
+    def piece(self, network: Learned, count: int, key: int) -> RecordedPolicies:
         """Returns whole games with at least `count` positions, from the random stream of `key`."""
         table, T = self.table, self.tables(network)
         table.R[0], table.R[1], table.counts[:] = np.uint64(key), np.uint64(0), 0
         told = self.record, self.policies, count, self.plies, self.how, self.options
         n = stoppable(lambda: self.kernels.record_games(table, *told, T), T.stop)
         kept = self.record.rows[:n].copy(), self.policies[:n].copy(), self.record.targets[:n].copy()
-        return Recorded(*kept, table.counts.copy())
+        return RecordedPolicies(*kept, table.counts.copy())
 
     def match(self, newest: Learned, best: Learned, keys: Words, simulations: int) -> Floats:
         """Plays a match from the openings of `keys` [n]; returns the newest network's results [n, 2], first seat first."""
@@ -309,7 +309,7 @@ class Recorder:
         return results
 
 
-def record_piece(recorder: Ref[Any], networks: Ref[Mapping[str, Learned]], count: int, key: int) -> Recorded:
+def record_piece(recorder: Ref[Any], networks: Ref[Mapping[str, Learned]], count: int, key: int) -> RecordedPolicies:
     """Job: returns games of the newest network with at least `count` positions."""
     return recorder.get().piece(networks.get()["newest"], count, key)
 

@@ -27,7 +27,7 @@ import numpy as np
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import default_seen, features_of, seen_by
-from leafwise.training.dqn.games import GROUP, Decisions, Player, Playing, play_steps
+from leafwise.training.dqn.games import GROUP, Decisions, QPlayer, QPlayOptions, play_steps
 from leafwise.training.execution.executor import Ref
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, PLIES
@@ -188,23 +188,25 @@ class QLearner(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.dqn.learning import Decided, Learning, Order
+        from leafwise.training.dqn.learning import DecisionOrder, DecisionReplay, Learning
 
         check_actors(config.job_size, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         cut = config.cut and config.n_step > 1
         sees = config.sees or default_seen(self.game, actions=config.head == "max")
         chance = config.network == SPARSE and features_of(self.game, sees).stage != "decision"
-        order = Order(config.envs, self.steps if config.job_size else 1, config.staleness + 1)
-        self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
+        order = DecisionOrder(config.envs, self.steps if config.job_size else 1, config.staleness + 1)
+        self.replay = DecisionReplay(
+            self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance
+        )
         # raises ValueError for candidates or a guide that there are not
         self.learning = Learning(self.game, config, target_of(config), self.replay)
         self.newest, self.player = self.learning.shape, self.learning.player
         self.open_folder()
         if config.job_size:
-            self.work_by(self.player)
-            self.actor = self.executor.share(Player(self.newest, config))
-        self.generations = Generations(self.line(), self.pieces, config.staleness)
+            self.start_executor(self.player)
+            self.actor = self.executor.share(QPlayer(self.newest, config))
+        self.generations = Generations(self.channel(), self.pieces, config.staleness)
         n = config.envs * (config.staleness + 1)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
         self.rows, self.streams = self.player.begun(streams)
@@ -241,14 +243,14 @@ class QLearner(GatedLearner):
         more, of_every_run = super().state()
         return tensors | more, told | of_every_run
 
-    def playing(self, done: int) -> Playing:
+    def playing(self, done: int) -> QPlayOptions:
         """Returns how decisions are played after `done` of them; each game has its own share of random actions."""
         config = self.config
         powers = 1 + config.exploration_spread * np.arange(config.envs) / max(config.envs - 1, 1)
         credit = config.partial_credit * max(
             0.0, 1 - min(done / config.total_steps, 1.0) / config.partial_credit_fraction
         )
-        return Playing(
+        return QPlayOptions(
             exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guide_decisions
         )
 
@@ -307,7 +309,7 @@ class QLearner(GatedLearner):
             self.streams[begin : begin + len(played.rows)] = played.streams
             self.player.table.counts[:] += played.counts
         in_order = (played.decisions[k] for k in range(self.steps) for played in found)
-        return in_order, self.behind(generation)
+        return in_order, self.job_metrics(generation)
 
     def advance(self) -> tuple[Logged, int | None]:
         """Plays and trains for one interval, after which a match is due."""

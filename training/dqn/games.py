@@ -46,7 +46,7 @@ from leafwise.training.games import (
 )
 
 
-class Kernels(NamedTuple):
+class QKernels(NamedTuple):
     """The compiled entry points. They are compiled when they are first called."""
 
     start_games: Compiled
@@ -65,7 +65,7 @@ class Kernels(NamedTuple):
     """(table, rows, children, ends, values, T)"""
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+def kernels(game: Game, evaluator: Evaluator) -> QKernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`), without searches for one that is
     asked in batches."""
     found = None if evaluator.value is None else compiled_search(game, evaluator)
@@ -73,7 +73,7 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> QKernels:
     rules = game.rules
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     legal_actions, action_cost, progress = rules.legal_actions, rules.action_cost, rules.progress
@@ -171,7 +171,7 @@ def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
 
     choose_actions: Any = make_choose_actions(game, make_best_action(game, found)) if found else None
     transform_rows = make_transform_rows(game)
-    return Kernels(start_games, advance, mask_actions, root_values, choose_actions, transform_rows, place_values)
+    return QKernels(start_games, advance, mask_actions, root_values, choose_actions, transform_rows, place_values)
 
 
 def never(*_: Any) -> Any:
@@ -201,7 +201,7 @@ class Decisions(NamedTuple):
     """Mean value of the other actions, to who took them; not a number where there are none."""
 
 
-class Playing(NamedTuple):
+class QPlayOptions(NamedTuple):
     """Playing options that change over a run."""
 
     exploration: Floats
@@ -212,7 +212,7 @@ class Playing(NamedTuple):
     """The guide plays."""
 
 
-class Player:
+class QPlayer:
     """Plays games side by side: random actions, those with the highest value of a network, or a guide's."""
 
     def __init__(self, network: Learned, options: Any) -> None:
@@ -236,7 +236,7 @@ class Player:
             self.guide_table = new_table(self.game, options.guide_depth, 0, guide, **limits)
 
     def __reduce__(self) -> Any:
-        return Player, (self._first, self.options)
+        return QPlayer, (self._first, self.options)
 
     def new_tables(self, network: Learned) -> Any:
         """Returns `T` with weights of its own."""
@@ -255,7 +255,7 @@ class Player:
         one_thread()
         rows, streams = self.begun(np.zeros((1, 2), np.uint64))
         for guided in (False, *([True] if self.options.guide else [])):
-            how = Playing(np.array([0.5]), 0.0, guided)
+            how = QPlayOptions(np.array([0.5]), 0.0, guided)
             self.step(
                 self._first, self._first.kind.torch_module(self._first), rows, streams, how, np.random.default_rng(0)
             )
@@ -282,7 +282,7 @@ class Player:
 
     def step(
         self, network: Learned, module: Any, rows: Array, streams: Words,
-        how: Playing, rng: np.random.Generator,
+        how: QPlayOptions, rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
         """Plays one decision in every game, in place; `module` is the network as a module."""
         import torch
@@ -332,7 +332,7 @@ class Player:
         return found
 
 
-class Played(NamedTuple):
+class JobResult(NamedTuple):
     """Result of a job: its decisions, the state of its games, and the counters of the table."""
 
     decisions: list[Decisions]
@@ -342,13 +342,13 @@ class Played(NamedTuple):
 
 
 def play_steps(
-    player: Ref[Player], networks: Ref[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
-    how: Playing, key: int,
-) -> Played:  # fmt: skip
+    player: Ref[QPlayer], networks: Ref[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
+    how: QPlayOptions, key: int,
+) -> JobResult:  # fmt: skip
     """Job: plays a number of decisions in each of some games."""
     own, network = player.get(), networks.get()["newest"]
     module, rng = network.kind.torch_module(network), np.random.default_rng(key)
     rows, streams = rows.copy(), streams.copy()
     own.table.counts[:] = 0
     decisions = [own.step(network, module, rows, streams, how, rng) for _ in range(steps)]
-    return Played(decisions, rows, streams, own.table.counts.copy())
+    return JobResult(decisions, rows, streams, own.table.counts.copy())

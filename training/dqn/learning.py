@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.network import Says
 from leafwise.models.seen import default_seen
 from leafwise.models.sparse import BOUND
-from leafwise.training.dqn.games import Decisions, Player
+from leafwise.training.dqn.games import Decisions, QPlayer
 from leafwise.training.networks import (
     TorchModule,
     chance_losses,
@@ -38,7 +38,7 @@ Target = Literal["sampled", "expected", "afterstate"]
 """What is learned of a decision; see `leafwise.training.dqn.dqn.target_of`."""
 
 
-class Order(NamedTuple):
+class DecisionOrder(NamedTuple):
     """Order of the decisions in the buffer: those of all games of a set at one step, `steps` steps, then the next set."""
 
     games: int
@@ -51,7 +51,7 @@ class Order(NamedTuple):
         return numbers + self.games + np.where(last, self.games * self.steps * (self.sets - 1), 0)
 
 
-class Followed(NamedTuple):
+class NStepStates(NamedTuple):
     """The states some steps after n decisions."""
 
     rows: Array
@@ -103,10 +103,12 @@ class Priorities:
         return nodes - self.first
 
 
-class Decided(Replay):
+class DecisionReplay(Replay):
     """Replay buffer of the last `size` decisions."""
 
-    def __init__(self, game: Game, size: int, order: Order, *, cut: bool, alpha: float, chance: bool = False) -> None:
+    def __init__(
+        self, game: Game, size: int, order: DecisionOrder, *, cut: bool, alpha: float, chance: bool = False
+    ) -> None:
         """`cut`: multi-step targets end before a random action (Watkins, 1989); `alpha`: exponent of priorities, 0 for none.
 
         `chance`: what a leaf is asked between two decisions is kept too.
@@ -150,7 +152,7 @@ class Decided(Replay):
             self.highest = max(self.highest, float((errors.max() + LEAST) ** self.alpha))
             self.priorities.put(places, (errors.astype(np.float64) + LEAST) ** self.alpha)
 
-    def follow(self, places: Ints, steps: int, gamma: float, *, own: bool) -> Followed:
+    def follow(self, places: Ints, steps: int, gamma: float, *, own: bool) -> NStepStates:
         """Returns the states up to `steps` steps after decisions at places [n].
 
         `own`: the first action is what is valued, so that it is followed however it was chosen. Steps end with the game,
@@ -170,7 +172,7 @@ class Decided(Replay):
             rows[going] = self["after"][at][going]
             going &= factor != 0
             numbers = self.order.following(numbers)
-        return Followed(rows, gained, factor)
+        return NStepStates(rows, gained, factor)
 
     def tensors(self) -> Tensors:
         """Returns the arrays for a checkpoint; `recorded` and `highest` are stored separately."""
@@ -198,7 +200,7 @@ ASKED = 0.5
 class Learning:
     """The online network, the target network and the optimizer."""
 
-    def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided) -> None:
+    def __init__(self, game: Game, config: Any, wanted: Target, replay: DecisionReplay) -> None:
         """`config` are the method's options; `wanted` says which target is learned.
 
         The network says the chance of a win where a single-player game is won or lost and states are valued.
@@ -210,7 +212,7 @@ class Learning:
         self.shape, self.batches = self.online.export(), 0
         self.head = self.shape.head
         self.both = np.zeros((2 * config.batch_size, game.width), dtype=game.dtype)
-        self.player = Player(self.shape, config)
+        self.player = QPlayer(self.shape, config)
         self.T = self.player.new_tables(self.shape)
         """Those of the target network."""
 

@@ -27,13 +27,21 @@ from leafwise.envs.registry import as_game
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
 from leafwise.search.search_options import MOST_SECONDS
-from leafwise.training.evaluation.match_workers import Job, Maker, Outcome, from_text, matches_for, unseen
+from leafwise.training.evaluation.match_workers import Maker, MatchJob, MatchOutcome, from_text, matches_for, unseen
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, plies_of
 from leafwise.training.evaluation.openings import openings as found_openings
-from leafwise.training.evaluation.results import NO_PACE, Evaluation, Fault, FaultKind, Figures, GameStore, Pace
+from leafwise.training.evaluation.results import (
+    NO_TIMES,
+    Evaluation,
+    Fault,
+    FaultKind,
+    GameFigures,
+    GameStore,
+    TurnTimes,
+)
 from leafwise.training.evaluation.statistics import (
+    GamePair,
     Ratings,
-    Unit,
     bounds,
     elo_difference,
     rate,
@@ -52,7 +60,7 @@ BATCH = 5
 
 def play_game(
     game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False, opening: State | None = None
-) -> Figures:
+) -> GameFigures:
     """Plays one game from an opening (default: the start); the figures are those of the player at `seat`. Who forfeits loses.
 
     Chance and players that draw take their random numbers from `seed`, a player the same ones in either seat.
@@ -67,7 +75,7 @@ def play_game(
             who.stream = new_stream(derived(seed, PLAYER + (k != seat)))
     stream, start = new_stream(seed), game.start() if opening is None else opening
     recorder = Recorder(start, [who.name for who in seats], seed)
-    paces, moves, latest, last, turn = [NO_PACE] * len(seats), 0, start, -1, 0.0
+    paces, moves, latest, last, turn = [NO_TIMES] * len(seats), 0, start, -1, 0.0
 
     def choose(state: State) -> int:
         nonlocal moves, latest, last, turn
@@ -94,10 +102,10 @@ def play_game(
         at = latest.current_player
         returns, loser, fault = game.return_range[at], int(at != seat), "\n".join([str(problem), *problem.report])
         text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", returns)) if keep else ""
-    own, other = paces[seat], paces[1 - seat] if len(seats) > 1 else NO_PACE
+    own, other = paces[seat], paces[1 - seat] if len(seats) > 1 else NO_TIMES
     score, cells = returns if seat == 0 else -returns, game.features.get("ntuple")
     best_cell = max(cell_values(cells, latest.row, game.tables())) if cells is not None else 0
-    return Figures(score, best_cell, moves, own.seconds, text, own, other, loser, fault)
+    return GameFigures(score, best_cell, moves, own.seconds, text, own, other, loser, fault)
 
 
 def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
@@ -111,7 +119,7 @@ Start = tuple[int, State]
 
 
 @dataclass(frozen=True)
-class Batches:
+class PlayBatch:
     """Plays one game for each seed, or two against an opponent: the player first, then second."""
 
     game: Game
@@ -124,7 +132,7 @@ class Batches:
         for name in filter(None, (self.text, self.opponent)):
             loaded(name, self.game, 0)
 
-    def __call__(self, starts: Sequence[Start]) -> list[Figures]:
+    def __call__(self, starts: Sequence[Start]) -> list[GameFigures]:
         """Returns the games, in the order of their starts."""
         game, first = self.game, starts[0][0]
         own = loaded(self.text, game, first)
@@ -157,7 +165,7 @@ def check(
     cluster: str = "",
     file: Path | None = None,
     resume: bool = False,
-) -> GameStore[int, list[Figures]]:
+) -> GameStore[int, list[GameFigures]]:
     """Returns batches of games that are known already, by their first seeds.
 
     Raises ValueError, saying what was expected, if `evaluate` cannot do this, and for a file of other games.
@@ -178,13 +186,13 @@ def check(
         found_openings(game, 1, plies_of(game, plies), first_seed)
     about = {"game": game.name, "options": game.given_options, "player": text, "opponent": opponent, "records": keep}
     begins = {"plies": (plies_of(game, plies) if opponent is not None else 0) or None}
-    kept: GameStore[int, list[Figures]] = GameStore(
+    kept: GameStore[int, list[GameFigures]] = GameStore(
         file,
         about | begins,
         under="batches",
         what="the games of an evaluation",
         encode=lambda batches: dict(sorted(batches.items())),
-        decode=Figures.by_seed,
+        decode=GameFigures.by_seed,
     )
     kept.begin("evaluate", resume)
     return kept
@@ -248,7 +256,7 @@ def evaluate(
     done = game.players * (len(starts) - sum(len(batch) for _, batch in missing))
     # Play, and keep what was played even if it breaks off
     try:
-        with executor_for(Batches(game, text, opponent, keep), processes, cluster, len(missing)) as executor:
+        with executor_for(PlayBatch(game, text, opponent, keep), processes, cluster, len(missing)) as executor:
             for seed, batch in executor.stream(missing):
                 kept.add(seed, batch)
                 done += len(batch)
@@ -267,8 +275,8 @@ def evaluate(
         seconds_per_move=sum(p.seconds for p in played) / max(moves, 1),
         opponent=opponent,
         records=tuple(p.record for p in played) if keep else (),
-        pace=Pace.of_all(p.pace for p in played),
-        opponent_pace=Pace.of_all(p.opponent_pace for p in played),
+        pace=TurnTimes.of_all(p.pace for p in played),
+        opponent_pace=TurnTimes.of_all(p.opponent_pace for p in played),
         faults=tuple(faults(played, (text, opponent or ""), first_seed, game.players)),
         return_range=game.return_range,
         asked=games,
@@ -277,7 +285,7 @@ def evaluate(
     )
 
 
-def faults(played: Sequence[Figures], names: tuple[str, str], first_seed: int, players: int) -> Iterator[Fault]:
+def faults(played: Sequence[GameFigures], names: tuple[str, str], first_seed: int, players: int) -> Iterator[Fault]:
     """Yields the faults that lost games, in the order of the seeds; `names` are those of player and opponent."""
     for k, one in enumerate(played):
         if one.loser >= 0:
@@ -306,7 +314,7 @@ def check_amounts(games: int, seed: int) -> None:
 
 
 @dataclass(frozen=True)
-class Played:
+class ArenaGame:
     """One game of a round robin."""
 
     first: str
@@ -330,13 +338,13 @@ class Played:
         return self.first, self.second, self.round
 
     @staticmethod
-    def by_key(told: Sequence[Json]) -> dict[Key, Played]:
+    def by_key(told: Sequence[Json]) -> dict[Key, ArenaGame]:
         """Returns the games that a file holds."""
-        games = (Played(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in told)
+        games = (ArenaGame(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in told)
         return {one.key: one for one in games}
 
     @staticmethod
-    def listed(games: Mapping[Key, Played]) -> list[Json]:
+    def listed(games: Mapping[Key, ArenaGame]) -> list[Json]:
         """Returns games as a file holds them."""
         return [asdict(one) for one in games.values()]
 
@@ -358,7 +366,7 @@ class Tournament:
     plies: int
     """Random decisions of an opening."""
     seed: int
-    played: GameStore[Key, Played] = field(default_factory=GameStore)
+    played: GameStore[Key, ArenaGame] = field(default_factory=GameStore)
 
     @cached_property
     def positions(self) -> list[State]:
@@ -370,11 +378,11 @@ class Tournament:
         return self.positions[number % len(self.positions)]
 
     @property
-    def counted(self) -> list[Played]:
+    def counted(self) -> list[ArenaGame]:
         """The games played so far, without duplicates."""
         return [p for p in self.played.values() if p.random or p.round < len(self.positions)]
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[MatchJob]:
         """Yields the remaining games round by round, so that all pairs have played about the same number."""
         for number in range(self.games // 2):
             for one, other in combinations(self.players, 2):
@@ -383,15 +391,15 @@ class Tournament:
                         seed = self.seed + number
                         own = {name: derived(seed, PLAYER + k) for k, name in enumerate(sorted(names))}
                         seeds = own[names[0]], own[names[1]]
-                        yield Job(names, self.opening(number), derived(seed, CHANCE), seeds, number)
+                        yield MatchJob(names, self.opening(number), derived(seed, CHANCE), seeds, number)
 
-    def add(self, job: Job, outcome: Outcome) -> Played:
+    def add(self, job: MatchJob, outcome: MatchOutcome) -> ArenaGame:
         """Records a finished game."""
         lost = outcome.fault
         fault = None if lost is None else {"player": lost.player, "kind": str(lost.kind), "what": lost.what}
         seconds = (round(outcome.seconds[0], 6), round(outcome.seconds[1], 6))
         first, second = job.names
-        one = Played(
+        one = ArenaGame(
             first, second, job.number, str(job.opening), outcome.result, outcome.moves, seconds, fault, outcome.random
         )
         self.played.add(one.key, one, self.counts())
@@ -407,28 +415,28 @@ class Tournament:
         """Whether every game has been played."""
         return len(self.played) == self.total
 
-    def points(self, one: Played, player: str) -> float:
+    def points(self, one: ArenaGame, player: str) -> float:
         """Returns a player's points of a game: 1, 1/2 or 0."""
         return float(1 + np.sign(self.worth(one, player))) / 2
 
-    def worth(self, one: Played, player: str) -> float:
+    def worth(self, one: ArenaGame, player: str) -> float:
         """Returns the result of a game for a player."""
         return one.result if one.first == player else -one.result
 
-    def of(self, player: str, other: str | None = None) -> list[Played]:
+    def of(self, player: str, other: str | None = None) -> list[ArenaGame]:
         """Returns a player's games, against all others or one."""
         names = set(self.players) if other is None else {player, other}
         return [p for p in self.counted if player in (p.first, p.second) and {p.first, p.second} <= names]
 
-    def units(self) -> list[Unit]:
+    def units(self) -> list[GamePair]:
         """Returns the games as pairs: both of a round, or the one that has been played."""
         number = {name: k for k, name in enumerate(self.players)}
-        rounds: dict[tuple[str, str, int], list[Played]] = {}
+        rounds: dict[tuple[str, str, int], list[ArenaGame]] = {}
         for one in self.counted:
             low, high = sorted((one.first, one.second), key=number.__getitem__)
             rounds.setdefault((low, high, one.round), []).append(one)
         return [
-            Unit(number[low], number[high], sum(self.points(p, low) for p in both), len(both))
+            GamePair(number[low], number[high], sum(self.points(p, low) for p in both), len(both))
             for (low, high, _), both in sorted(rounds.items())
         ]
 
@@ -517,7 +525,12 @@ class Tournament:
         Raises ValueError, saying what was expected, if they are not of this round robin.
         """
         self.played = GameStore(
-            file, self.settings(), under="played", what="an arena's file", encode=Played.listed, decode=Played.by_key
+            file,
+            self.settings(),
+            under="played",
+            what="an arena's file",
+            encode=ArenaGame.listed,
+            decode=ArenaGame.by_key,
         )
         self.played.begin("arena", resume)
 
@@ -572,7 +585,7 @@ def arena(
     cluster: str = "",
     file: Path | None = None,
     resume: bool = False,
-    progress: Callable[[Tournament, Played], None] = lambda tournament, played: None,
+    progress: Callable[[Tournament, ArenaGame], None] = lambda tournament, played: None,
 ) -> Tournament:
     """Plays a round robin: every two players meet in `games` games, from random openings, each played from both seats.
 
@@ -632,7 +645,7 @@ def run(
     makers: Mapping[str, Maker],
     seconds: float,
     processes: int,
-    progress: Callable[[Tournament, Played], None],
+    progress: Callable[[Tournament, ArenaGame], None],
     keep: Callable[[str], None] | None = None,
     cluster: str = "",
 ) -> None:

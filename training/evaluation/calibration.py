@@ -116,7 +116,7 @@ def log_odds(chances: Floats) -> Floats:
     return np.log(kept / (1 - kept))
 
 
-class Scaled(NamedTuple):
+class ScaledChances(NamedTuple):
     """Probabilities of games, scaled by a fit to the other half of the games."""
 
     chances: Floats
@@ -125,7 +125,7 @@ class Scaled(NamedTuple):
     """Slope and offset for the games at even places, learned from the others, and for those at odd ones."""
 
 
-def cross_scaled(decisions: Floats, chances: Floats, outcomes: Floats) -> Scaled:
+def cross_scaled(decisions: Floats, chances: Floats, outcomes: Floats) -> ScaledChances:
     """Returns chances told in games, as `calibration_test` takes them, with their log odds times a slope plus an offset.
 
     Both are found by `scaling` on every other game and scale the games between, and the other way round: no game is judged by
@@ -140,7 +140,7 @@ def cross_scaled(decisions: Floats, chances: Floats, outcomes: Floats) -> Scaled
         slope, offset = scaling(means[others], won[others], decisions[others])
         told[here] = decisions[here] / (1 + np.exp(np.minimum(-(slope * log_odds(means[here]) + offset), LARGEST)))
         lines.append((slope, offset))
-    return Scaled(told, (lines[0], lines[1]))
+    return ScaledChances(told, (lines[0], lines[1]))
 
 
 def rescaled(network: SparseNetwork, slope: float, offset: float) -> SparseNetwork:

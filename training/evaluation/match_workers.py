@@ -52,7 +52,7 @@ SEAT, SINCE, STARTING = 0, 1, 2
 """What a worker writes to its clock: whose turn it is (-1: nobody's), since when, whether it is being loaded."""
 
 
-class Job(NamedTuple):
+class MatchJob(NamedTuple):
     """A game to play."""
 
     names: tuple[str, str]
@@ -72,7 +72,7 @@ class Job(NamedTuple):
         return Fault(self.names[seat], self.chance, seat, kind, what)
 
 
-class Outcome(NamedTuple):
+class MatchOutcome(NamedTuple):
     """Outcome of a game; pairs are those of the first and the second seat."""
 
     result: float
@@ -95,14 +95,14 @@ def from_text(text: str) -> Maker:
     return partial(player, text)
 
 
-class Table:
+class MatchRunner:
     """The worker's side: the players' makers, and the clock that the parent watches."""
 
     def __init__(self, game: Game, makers: Mapping[str, Maker], clock: Any, limit: float) -> None:
         self.game, self.makers, self.clock, self.limit = game, makers, clock, limit
         self.loaded: set[str] = set()
 
-    def play(self, job: Job) -> Outcome:
+    def play(self, job: MatchJob) -> MatchOutcome:
         """Plays a game to its end, or to a fault."""
         moves, seconds = [0, 0], [0.0, 0.0]
         recorder = Recorder(job.opening, job.names, job.chance)
@@ -124,11 +124,11 @@ class Table:
         else:
             drawn = bool(self.game.max_stages) or any(draws(who) for who in seats)
             worth = end.returns if self.game.stake > 1 else int(np.sign(end.returns))
-            outcome = Outcome(worth, random=drawn)
+            outcome = MatchOutcome(worth, random=drawn)
         outcome = outcome._replace(moves=(moves[0], moves[1]), seconds=(seconds[0], seconds[1]))
         return outcome._replace(record=str(recorded(recorder, outcome))) if job.keep else outcome
 
-    def seated(self, job: Job, seat: int) -> Player:
+    def seated(self, job: MatchJob, seat: int) -> Player:
         """Returns a new player, whose code is loaded."""
         name = job.names[seat]
         make = partial(self.makers[name], self.game, job.seeds[seat])
@@ -159,13 +159,13 @@ class Table:
         raise Misplay(seat, "illegal", f"expected the id of a legal action at {state}, got {choice!r}"[:300])
 
 
-def lost(fault: Fault, game: Game) -> Outcome:
+def lost(fault: Fault, game: Game) -> MatchOutcome:
     """Returns the outcome of a game that a fault ended: the maximum loss."""
     worth = game.stake if game.stake > 1 else 1
-    return Outcome(-worth if fault.seat == 0 else worth, fault=fault)
+    return MatchOutcome(-worth if fault.seat == 0 else worth, fault=fault)
 
 
-def recorded(recorder: Recorder, outcome: Outcome) -> GameRecord:
+def recorded(recorder: Recorder, outcome: MatchOutcome) -> GameRecord:
     """Returns the record of a game, with the fault that ended it, if any."""
     fault = outcome.fault
     if fault is None:
@@ -173,7 +173,7 @@ def recorded(recorder: Recorder, outcome: Outcome) -> GameRecord:
     return recorder.record(f"player {fault.seat + 1}: {fault.kind}: {fault.what}", float(outcome.result))
 
 
-def unseen(job: Job, outcome: Outcome) -> GameRecord:
+def unseen(job: MatchJob, outcome: MatchOutcome) -> GameRecord:
     """Returns the record of a game whose process was killed: its opening and how it ended."""
     return recorded(Recorder(job.opening, job.names, job.chance), outcome)
 
@@ -190,16 +190,16 @@ def serve(
     parent = parent_process()
     assert parent is not None
     end_with(parent.join)
-    table = Table(game, makers, clock, limit)
+    table = MatchRunner(game, makers, clock, limit)
     while True:
         try:
             names, row, *others = pipe.recv()
         except EOFError:
             return
-        pipe.send(table.play(Job(names, State.unchecked(game, row), *others)))
+        pipe.send(table.play(MatchJob(names, State.unchecked(game, row), *others)))
 
 
-class Worker:
+class MatchWorker:
     """The parent's side of a worker process."""
 
     def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float, speaks: bool) -> None:
@@ -211,10 +211,10 @@ class Worker:
         self.process.start()
         theirs.close()
         self.limit = limit
-        self.jobs: deque[tuple[int, Job]] = deque()
+        self.jobs: deque[tuple[int, MatchJob]] = deque()
         """The games that it was given and has not told of, by their keys; it plays the first."""
 
-    def give(self, key: int, job: Job) -> None:
+    def give(self, key: int, job: MatchJob) -> None:
         """Sends a game to the worker."""
         self.jobs.append((key, job))
         names, opening, *others = job
@@ -242,25 +242,25 @@ class Worker:
         self.pipe.close()
 
 
-class MatchWorkers(Executor[Job, Outcome]):
+class MatchWorkers(Executor[MatchJob, MatchOutcome]):
     """Plays games in processes of this machine, each of which can be ended; a move may take `limit` seconds."""
 
     def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float, slots: int = 1) -> None:
         self.slots, self.game = slots, game
-        self._new = partial(Worker, game, makers, limit)
-        self._workers: list[Worker] = []
-        self._waiting: deque[tuple[int, Job]] = deque()
-        self._ended: deque[tuple[int, Outcome]] = deque()
+        self._new = partial(MatchWorker, game, makers, limit)
+        self._workers: list[MatchWorker] = []
+        self._waiting: deque[tuple[int, MatchJob]] = deque()
+        self._ended: deque[tuple[int, MatchOutcome]] = deque()
         self._brief = False
         """Whether the last game was one of those of which a worker is given the next before it has told of one."""
         self._impatient: set[str] = set()
         self._killed: Counter[int] = Counter()
 
-    def submit(self, key: int, piece: Job) -> None:
+    def submit(self, key: int, piece: MatchJob) -> None:
         """Takes a game."""
         self._waiting.append((key, piece))
 
-    def next(self) -> tuple[int, Outcome]:
+    def next(self) -> tuple[int, MatchOutcome]:
         """Returns a game that has ended."""
         while not self._ended:
             self._hand_out()
@@ -284,10 +284,10 @@ class MatchWorkers(Executor[Job, Outcome]):
                 return
             worker.give(*self._waiting.popleft())
 
-    def _hear(self, worker: Worker) -> None:
+    def _hear(self, worker: MatchWorker) -> None:
         """Receives a finished game from a worker, or notes its end."""
         try:
-            outcome: Outcome = worker.pipe.recv()
+            outcome: MatchOutcome = worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join(GRACE)  # else it would seem to have been killed here
             worker.end()  # it may have let go of its pipe and live on
@@ -296,7 +296,7 @@ class MatchWorkers(Executor[Job, Outcome]):
             self._brief = sum(outcome.seconds) < BRIEF
             self._ended.append((worker.jobs.popleft()[0], outcome))
 
-    def _end(self, worker: Worker, outcome: Outcome | None = None) -> None:
+    def _end(self, worker: MatchWorker, outcome: MatchOutcome | None = None) -> None:
         """Kills a process. Its game gets this outcome or is played again, as are further games sent to it."""
         worker.end()
         self._workers.remove(worker)
@@ -304,7 +304,7 @@ class MatchWorkers(Executor[Job, Outcome]):
             self._ended.append((worker.jobs.popleft()[0], outcome))
         self._waiting.extendleft(reversed(worker.jobs))
 
-    def _blamed(self, worker: Worker) -> Outcome | None:
+    def _blamed(self, worker: MatchWorker) -> MatchOutcome | None:
         """Returns the outcome of a game whose process ended, None if the game is played again.
 
         It is the fault of the player to move, but for the first time that somebody killed the process: the system kills who takes
@@ -337,7 +337,7 @@ class MatchWorkers(Executor[Job, Outcome]):
 
 
 @dataclass(frozen=True)
-class Host:
+class ClusterMatches:
     """Plays games on a cluster, in a process beside the cluster's worker, so that a player cannot crash the worker."""
 
     game: Game
@@ -349,17 +349,17 @@ class Host:
         """What plays the games, made where they are played."""
         return MatchWorkers(self.game, self.makers, self.limit)
 
-    def __call__(self, jobs: Sequence[Job]) -> list[Outcome]:
+    def __call__(self, jobs: Sequence[MatchJob]) -> list[MatchOutcome]:
         """Returns how games went."""
         return list(self.workers.in_order(enumerate(jobs)))
 
 
 def matches_for(
     game: Game, makers: Mapping[str, Maker], limit: float, pieces: int, processes: int = 1, cluster: str = ""
-) -> Executor[Job, Outcome]:
+) -> Executor[MatchJob, MatchOutcome]:
     """Returns an executor that plays games in processes that can be killed; other arguments as in `executor_for`."""
     if cluster:
         return BatchingExecutor(
-            executor_for(Host(game, dict(makers), limit), processes, cluster), BUNDLE_SECONDS, pieces
+            executor_for(ClusterMatches(game, dict(makers), limit), processes, cluster), BUNDLE_SECONDS, pieces
         )
     return MatchWorkers(game, makers, limit, processes)

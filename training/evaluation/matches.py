@@ -22,13 +22,13 @@ from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer, draws
-from leafwise.training.batches import How, SideBySide, batches_side_by_side
+from leafwise.training.batches import PlayOptions, SideBySide, batches_side_by_side
 from leafwise.training.evaluation.arena import Start, play_game, starts_of
 from leafwise.training.evaluation.openings import plies_of
-from leafwise.training.evaluation.statistics import Unit, rate
+from leafwise.training.evaluation.statistics import GamePair, rate
 from leafwise.training.execution import in_pieces
 from leafwise.training.execution.executor import Executor, Ref
-from leafwise.training.games import BATCH, Played, kernels, new_table, play_solo
+from leafwise.training.games import BATCH, PlayedGames, kernels, new_table, play_solo
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 from leafwise.training.types import Json, Logged
 
@@ -76,23 +76,23 @@ def pairs_side_by_side(
     keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64).repeat(2)
     most = np.where(np.arange(len(keys)) < 2 * round(from_start * len(places)), 0, plies)
     seats = np.arange(len(keys)) % 2
-    games = SideBySide(game, evaluators, depth, candidates=candidates).play(keys, 1 - seats, How(most))
+    games = SideBySide(game, evaluators, depth, candidates=candidates).play(keys, 1 - seats, PlayOptions(most))
     return (games.outcomes * (1 - 2 * seats)).reshape(-1, 2)
 
 
-def _alone(network: Ref[Learned], game: Game, seeds: range, depth: int, nodes: int) -> Played:
+def _alone(network: Ref[Learned], game: Game, seeds: range, depth: int, nodes: int) -> PlayedGames:
     """Returns games of one network in a variant of a single-player game."""
     evaluator = network.get().evaluator("newest")
     if evaluator.value is not None:
         return play_solo(game, evaluator, seeds[0], len(seeds), depth=depth, nodes=nodes)
-    return Played.joined(list(batches_side_by_side(game, evaluator, seeds, len(seeds), depth=depth, nodes=nodes)))
+    return PlayedGames.joined(list(batches_side_by_side(game, evaluator, seeds, len(seeds), depth=depth, nodes=nodes)))
 
 
 def play_alone(
-    line: Executor[Any, Any], network: Learned, wanted: Sequence[tuple[Game, int, int]], first_seed: int, nodes: int
-) -> Iterator[Played]:
+    channel: Executor[Any, Any], network: Learned, wanted: Sequence[tuple[Game, int, int]], first_seed: int, nodes: int
+) -> Iterator[PlayedGames]:
     """Yields the games of a network in variants of a single-player game; `wanted` has variant, games and depth."""
-    own = line.share(network)
+    own = channel.share(network)
     pieces = [
         [
             partial(_alone, own, game, seeds, depth, nodes)
@@ -100,9 +100,9 @@ def play_alone(
         ]
         for game, games, depth in wanted
     ]
-    found = line.in_order(enumerate(chain(*pieces)))
+    found = channel.in_order(enumerate(chain(*pieces)))
     for parts in pieces:
-        yield Played.joined(list(islice(found, len(parts))))
+        yield PlayedGames.joined(list(islice(found, len(parts))))
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,15 @@ BLOCK = 5
 class ReferencePlayers:
     """Reference players by name; the games among them are played once, and the first has Elo 0."""
 
-    def __init__(self, game: Game, names: Sequence[str], pairs: int, line: Executor[Any, Any]) -> None:
+    def __init__(self, game: Game, names: Sequence[str], pairs: int, channel: Executor[Any, Any]) -> None:
         """Any two of them play `pairs` pairs of games on the executor `line`; raises ValueError for unknown players."""
-        self.game, self.names, self.pairs, self.line = game, tuple(names), pairs, line
+        self.game, self.names, self.pairs, self.channel = game, tuple(names), pairs, channel
         self.draws = [draws(player(name, game)) for name in names]
-        self.units: list[Unit] | None = None
+        self.units: list[GamePair] | None = None
 
-    def games(self, meetings: Sequence[tuple[int, int, NetworkPlayer | NamedPlayer]], number: int) -> list[list[Unit]]:
+    def games(
+        self, meetings: Sequence[tuple[int, int, NetworkPlayer | NamedPlayer]], number: int
+    ) -> list[list[GamePair]]:
         """Plays the games of player a, made by the last of each meeting, against reference player b, first and second.
 
         Seeds and openings are those of evaluation `number`; no two games between players that draw nothing are the same.
@@ -172,10 +174,10 @@ class ReferencePlayers:
             drawing = self.draws[b] or (isinstance(own, NamedPlayer) and self.draws[a])
             starts = starts_of(self.game, 2 * self.pairs, first, plies, drawing)[0]
             pieces += [((a, b), partial(meet, self.game, (own, other), some)) for some in in_pieces(starts, BLOCK)]
-        units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
-        found = self.line.in_order(enumerate(piece for _, piece in pieces))
+        units: dict[tuple[int, int], list[GamePair]] = {(a, b): [] for a, b, _ in meetings}
+        found = self.channel.in_order(enumerate(piece for _, piece in pieces))
         for (pair, _), returns in zip(pieces, found, strict=True):
-            units[pair] += [Unit(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
+            units[pair] += [GamePair(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
         return list(units.values())
 
     def rating_of(self, newest: Learned, depth: int, options: Json, number: int) -> Logged:
@@ -185,7 +187,7 @@ class ReferencePlayers:
             own = [(a, b, NamedPlayer(self.game, self.names[a])) for a, b in combinations(range(n), 2)]
             self.units = [unit for units in self.games(own, 0) for unit in units]
         logged, found = {}, list(self.units)
-        challenger = NetworkPlayer(self.line.share(newest), depth, options)
+        challenger = NetworkPlayer(self.channel.share(newest), depth, options)
         for b, units in enumerate(self.games([(n, b, challenger) for b in range(n)], number)):
             found += units
             tag = re.sub("[^a-z0-9.+]+", "_", self.names[b].lower())  # TensorBoard changes other signs

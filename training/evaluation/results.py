@@ -17,13 +17,13 @@ import numpy as np
 from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
-from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval, told_points
+from leafwise.training.evaluation.statistics import GamePair, Interval, rate, returns_interval, told_points
 from leafwise.training.types import Json
 
 FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
 
 
-class Pace(NamedTuple):
+class TurnTimes(NamedTuple):
     """How long a player took for its turns: the decisions that it made in a row."""
 
     turns: int = 0
@@ -31,21 +31,21 @@ class Pace(NamedTuple):
     longest: float = 0.0
     """Seconds of the longest turn."""
 
-    def after(self, seconds: float, turn: float, begins: bool) -> Pace:
+    def after(self, seconds: float, turn: float, begins: bool) -> TurnTimes:
         """Returns the times with one more decision of a turn that has taken `turn` seconds; `begins`: it was the first."""
-        return Pace(self.turns + begins, self.seconds + seconds, max(self.longest, turn))
+        return TurnTimes(self.turns + begins, self.seconds + seconds, max(self.longest, turn))
 
     @staticmethod
-    def of_all(paces: Iterable[Pace]) -> Pace:
+    def of_all(paces: Iterable[TurnTimes]) -> TurnTimes:
         """Returns that of several games."""
         turns, seconds, longest = zip(*paces, strict=True)
-        return Pace(sum(turns), sum(seconds), max(longest))
+        return TurnTimes(sum(turns), sum(seconds), max(longest))
 
 
-NO_PACE = Pace()
+NO_TIMES = TurnTimes()
 
 
-class Figures(NamedTuple):
+class GameFigures(NamedTuple):
     """Figures of one game of the player."""
 
     score: float
@@ -56,24 +56,24 @@ class Figures(NamedTuple):
     """Of the player, to choose."""
     record: str = ""
     """The game as text, where it is kept."""
-    pace: Pace = NO_PACE
+    pace: TurnTimes = NO_TIMES
     """Of the player."""
-    opponent_pace: Pace = NO_PACE
+    opponent_pace: TurnTimes = NO_TIMES
     loser: int = -1
     """Who gave the game away: 0 the player, 1 the opponent, -1 nobody."""
     fault: str = ""
     """How, in lines, the first of which says why."""
 
     @staticmethod
-    def of_json(told: Sequence[Any]) -> Figures:
+    def of_json(told: Sequence[Any]) -> GameFigures:
         """Returns the figures that a file holds."""
-        found = Figures(*told)
-        return found._replace(pace=Pace(*found.pace), opponent_pace=Pace(*found.opponent_pace))
+        found = GameFigures(*told)
+        return found._replace(pace=TurnTimes(*found.pace), opponent_pace=TurnTimes(*found.opponent_pace))
 
     @staticmethod
-    def by_seed(told: Json) -> dict[int, list[Figures]]:
+    def by_seed(told: Json) -> dict[int, list[GameFigures]]:
         """Returns the batches of games that a file holds, by the seed that each begins with."""
-        return {int(seed): [Figures.of_json(one) for one in batch] for seed, batch in told.items()}
+        return {int(seed): [GameFigures.of_json(one) for one in batch] for seed, batch in told.items()}
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ class Evaluation:
     opponent: str | None = None
     records: tuple[str, ...] = ()
     """Every game as text (`leafwise.envs.core.play.gamefile`), where it was to be kept."""
-    pace: Pace = NO_PACE
+    pace: TurnTimes = NO_TIMES
     """Time of the player's turns."""
-    opponent_pace: Pace = NO_PACE
+    opponent_pace: TurnTimes = NO_TIMES
     faults: tuple[Fault, ...] = ()
     """The games that a player gave away, in the order of their seeds."""
     return_range: tuple[float, float] = (-np.inf, np.inf)
@@ -146,7 +146,7 @@ class Evaluation:
 
     def elo(self) -> tuple[float, float]:
         """Returns the Elo difference to the opponent and half its 95 % interval, by the module `elo`."""
-        units = [Unit(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
+        units = [GamePair(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
         return rate(2, units).difference(0, 1)
 
 

@@ -189,7 +189,7 @@ SAMPLES = 1000
 STEPS = 60
 
 
-class Unit(NamedTuple):
+class GamePair(NamedTuple):
     """Games with common luck: the two of an opening, one from each seat."""
 
     first: int
@@ -250,7 +250,7 @@ def fit(points: Floats, games: Floats) -> Floats:
     return SCALE * (ratings - ratings.mean(axis=-1, keepdims=True))
 
 
-def rate(players: int, units: Sequence[Unit], seed: int = 0, samples: int = SAMPLES) -> Ratings:
+def rate(players: int, units: Sequence[GamePair], seed: int = 0, samples: int = SAMPLES) -> Ratings:
     """Returns the ratings of players 0 to `players` - 1; `seed` and `samples` are those of the errors."""
     rng = np.random.default_rng(seed)
     points, games = np.zeros((2, 1 + samples, players, players))  # the mean comes first

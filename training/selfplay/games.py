@@ -1,7 +1,7 @@
 """Self-play games whose positions are labelled with root values of searches, in the learner's process or as jobs.
 
 In the learner's process all games come from one random stream; a job has its own stream. The compiled part comes first: a
-position is played at row HERE of a `Table`, the search uses the rows after it, and `T` are the game's tables with the leaf's
+position is played at row HERE of a `GameTable`, the search uses the rows after it, and `T` are the game's tables with the leaf's
 weights.
 """
 
@@ -25,7 +25,7 @@ from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
 from leafwise.envs.core.ranges import need_among
 from leafwise.models.network import Learned
 from leafwise.search.compiled import CompiledSearch, compiled_search
-from leafwise.training.batches import NOBODY, OPENINGS, How, SideBySide
+from leafwise.training.batches import NOBODY, OPENINGS, PlayOptions, SideBySide
 from leafwise.training.execution.executor import Ref
 from leafwise.training.games import (
     AFTERSTATE,
@@ -54,7 +54,7 @@ from leafwise.training.games import (
 from leafwise.training.runs.recipes import has_outcomes
 
 
-class Kernels(NamedTuple):
+class SelfPlayKernels(NamedTuple):
     """The compiled entry points. They are compiled when they are first called."""
 
     record_games: Compiled
@@ -96,13 +96,13 @@ def row_kernels(game: Game) -> RowKernels:
     return RowKernels(write_all_targets, make_transform_rows(game))
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+def kernels(game: Game, evaluator: Evaluator) -> SelfPlayKernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
     return _compiled(game.with_defaults, compiled_search(game, evaluator), stage_bits(evaluator, game.stages))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch, stages: int) -> SelfPlayKernels:
     rules, best_action, leaf_value = game.rules, make_best_action(game, found), found.leaf_value
     current_player, stage, apply_action = rules.current_player, rules.stage, rules.apply_action
     returns, progress = rules.returns, rules.progress
@@ -213,7 +213,7 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
             n = end
         return n
 
-    return Kernels(record_games)
+    return SelfPlayKernels(record_games)
 
 
 def got_so_far(game: Game, rows: Array) -> Floats:
@@ -226,7 +226,7 @@ LABELS_MB = 16.0
 """Size of the solver's table for exact targets, in MB; the fastest stays in the processor's cache."""
 
 
-class Recorded(NamedTuple):
+class RecordedValues(NamedTuple):
     """Recorded positions of some games."""
 
     rows: Array
@@ -234,10 +234,10 @@ class Recorded(NamedTuple):
     targets: Floats
     """[n]"""
     counts: Ints
-    """Counters of the games, as in `leafwise.training.games.Table`."""
+    """Counters of the games, as in `leafwise.training.games.GameTable`."""
 
 
-class Recorder:
+class SearchRecorder:
     """Records games of a network's searches, or of a guide's, in the variants of a run."""
 
     def __init__(
@@ -303,7 +303,7 @@ class Recorder:
     def piece(
         self, game: Game, count: int, newest: Learned, earlier: Learned, key: int | None = None, *,
         guided: bool = False, credit: float = 0.0,
-    ) -> Recorded:  # fmt: skip
+    ) -> RecordedValues:  # fmt: skip
         """Returns games from the random stream of `key`, or from the stream of the last games (None)."""
         table = self.guide_table if guided else self.table
         if key is not None:
@@ -311,11 +311,11 @@ class Recorder:
         table.counts[:] = 0
         n = self.record(game, count, newest, earlier, guided=guided, credit=credit)
         rows, targets = self.room.rows[:n].copy(), self.room.targets[:n].copy()
-        return Recorded(rows, targets - got_so_far(game, rows), table.counts.copy())
+        return RecordedValues(rows, targets - got_so_far(game, rows), table.counts.copy())
 
 
 class BatchRecorder:
-    """Records games like `Recorder`, for networks that value batches: a job plays whole games side by side."""
+    """Records games like `SearchRecorder`, for networks that value batches: a job plays whole games side by side."""
 
     def __init__(self, variants: Sequence[Game], options: Any, *, own: bool = False) -> None:
         self.variants, self.options, self.own = variants, options, own
@@ -336,7 +336,7 @@ class BatchRecorder:
 
     def piece(
         self, game: Game, count: int, newest: Learned, earlier: Learned, key: int, *, guided: bool, credit: float
-    ) -> Recorded:
+    ) -> RecordedValues:
         """Returns `count` games from random streams of `key`."""
         options = self.options
         if guided:
@@ -352,40 +352,40 @@ class BatchRecorder:
     def played(
         self, game: Game, count: int, leaves: Sequence[Evaluator], key: int, depth: int, own: bool, credit: float,
         earlier: float, exploration: float = 0.0, trace_decay: float = 1.0,
-    ) -> Recorded:  # fmt: skip
+    ) -> RecordedValues:  # fmt: skip
         """Returns so many games of the first leaf's searches, in a share `earlier` of which the last one has a seat."""
         options, rng = self.options, np.random.default_rng(key)
         games = SideBySide(game, leaves, depth, nodes=options.nodes, candidates=options.candidates or None)
         keys = rng.integers(0, 1 << 64, count, dtype=np.uint64)
         other = np.where(rng.random(count) < earlier, rng.integers(0, 2, count), NOBODY)
         even = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
-        how = How(np.full(count, options.plies), exploration, even, credit, own)
+        how = PlayOptions(np.full(count, options.plies), exploration, even, credit, own)
         record, _, counts = games.play(keys, other, how)
         n = len(record.rows)
         exact = np.full(n, UNKNOWN)
         if self.labels is not None:
             exact = self.labels(record.rows, record.first, options.exact_nodes)
         row_kernels(game.with_defaults).write_all_targets(record, n, exact, trace_decay, self.tables(None, game))
-        return Recorded(record.rows, record.targets - got_so_far(game, record.rows), counts)
+        return RecordedValues(record.rows, record.targets - got_so_far(game, record.rows), counts)
 
 
 def _batches_rebuilt(variants: Sequence[Game], options: Any, own: bool) -> BatchRecorder:
     return BatchRecorder(variants, options, own=own)
 
 
-def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool, positions: int) -> Recorder:
-    return Recorder(variants, newest, options, own=own, positions=positions)
+def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool, positions: int) -> SearchRecorder:
+    return SearchRecorder(variants, newest, options, own=own, positions=positions)
 
 
 def record_piece(
-    recorder: Ref[Recorder | BatchRecorder],
+    recorder: Ref[SearchRecorder | BatchRecorder],
     networks: Ref[Mapping[str, Learned]],
     place: int,
     count: int,
     key: int,
     guided: bool,
     credit: float,
-) -> Recorded:
+) -> RecordedValues:
     """Job: returns at least `count` positions (or `count` games side by side) of the variant at a place."""
     own, both = recorder.get(), networks.get()
     return own.piece(own.variants[place], count, both["newest"], both["earlier"], key, guided=guided, credit=credit)

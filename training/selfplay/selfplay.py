@@ -46,7 +46,7 @@ from leafwise.training.execution.executor import Ref
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, guide_of, logged_games
 from leafwise.training.runs.files import config_file
-from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
+from leafwise.training.runs.folder import Checkpoint, load_checkpoint, provenance
 from leafwise.training.runs.gating import LOOK, SPARSE, IterationLearner, IterationOptions, Replay, need_sparse
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.recipes import has_outcomes
@@ -61,7 +61,7 @@ from leafwise.training.runs.run_options import (
     TotalSteps,
     read_options,
 )
-from leafwise.training.selfplay.games import BatchRecorder, Recorded, Recorder, record_piece, row_kernels
+from leafwise.training.selfplay.games import BatchRecorder, RecordedValues, SearchRecorder, record_piece, row_kernels
 from leafwise.training.types import Json, Logged, Tensors
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class SelfPlay(IterationLearner):
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
         taught_by = "" if config.guide in self.game.scores else config.guide
-        self.start = origin(source) if (source := config.init_from or taught_by) else {}
+        self.start = provenance(source) if (source := config.init_from or taught_by) else {}
         self.guide = guide_of(self.game, config.guide)
         self.newest = self.module.export()
         self.references: ReferencePlayers | None = None
@@ -219,13 +219,15 @@ class SelfPlay(IterationLearner):
         if config.replay_from and not (config.resume and self.folder.state.exists()):
             rows, targets = replay_of(config.replay_from, config, self.game)
             self.keep(0, rows[-size:], targets[-size:], repeats=1)
-        if self.by_pieces:
+        if self.uses_jobs:
             actor = self.new_recorder(config.job_size)
-            self.work_by(actor)
+            self.start_executor(actor)
             self.actor = self.executor.share(actor)
-        self.generations = Generations(self.line(), self.pieces, config.staleness)
+        self.generations = Generations(self.channel(), self.pieces, config.staleness)
         if config.reference_players:
-            self.references = ReferencePlayers(self.game, config.reference_players, config.reference_pairs, self.line())
+            self.references = ReferencePlayers(
+                self.game, config.reference_players, config.reference_pairs, self.channel()
+            )
         # names for tags: level=1,start_life=22 is level1_start_life22
         variants = {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
         self.begin(
@@ -234,7 +236,7 @@ class SelfPlay(IterationLearner):
         )  # fmt: skip
 
     @property
-    def by_pieces(self) -> bool:
+    def uses_jobs(self) -> bool:
         """Whether games are pieces of work."""
         return bool(self.config.job_size) or not self.sparse
 
@@ -242,7 +244,7 @@ class SelfPlay(IterationLearner):
         """Returns the recorder of games; `positions` is its size for a sparse network."""
         if not self.sparse:
             return BatchRecorder(self.variants, self.config, own=self.own)
-        return Recorder(self.variants, self.newest, self.config, own=self.own, positions=positions)
+        return SearchRecorder(self.variants, self.newest, self.config, own=self.own, positions=positions)
 
     def fresh(self) -> Module:
         """Returns the initial module."""
@@ -299,14 +301,14 @@ class SelfPlay(IterationLearner):
     def play(self) -> Logged:
         """Plays the games of an iteration into the replay buffer, here or as jobs; returns the logged values."""
         start, total, counts = time.perf_counter(), 0, np.zeros(3, np.int64)
-        found, more = self.from_elsewhere() if self.by_pieces else (self.from_here(), {})
+        found, more = self.from_elsewhere() if self.uses_jobs else (self.from_here(), {})
         for place, recorded in found:
             self.keep(place, recorded.rows, recorded.targets, repeats=self.config.surprise_repeats)
             total, counts = total + len(recorded.rows), counts + recorded.counts
         self.fresh_positions, self.games = total, self.games + int(counts[GAMES])
         return logged_games(counts, total, time.perf_counter() - start) | more
 
-    def from_here(self) -> Iterator[tuple[int, Recorded]]:
+    def from_here(self) -> Iterator[tuple[int, RecordedValues]]:
         """Plays games of the newest network here, from one random stream; yields variants and games."""
         earlier: Learned = self.newest
         guided, which = self.guided(self.done), self.played(self.done)
@@ -317,12 +319,12 @@ class SelfPlay(IterationLearner):
             game = self.variants[place]
             yield place, self.recorder.piece(game, count, self.newest, earlier, guided=guided, credit=credit)
 
-    def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], Logged]:
+    def from_elsewhere(self) -> tuple[Iterable[tuple[int, RecordedValues]], Logged]:
         """Returns the variants and games of an iteration that jobs played, and the logged values of the jobs."""
         self.generations.fill(self.done, self.goal, self.networks)
         generation, found = self.generations.take()
         places = [place for place, _ in self.pieces_of(generation.number)]
-        return zip(places, found, strict=True), self.behind(generation)
+        return zip(places, found, strict=True), self.job_metrics(generation)
 
     def guided(self, number: int) -> bool:
         """Whether the guide plays an iteration."""
@@ -371,7 +373,7 @@ class SelfPlay(IterationLearner):
         return found, signs
 
     @property
-    def to_learn(self) -> int:
+    def new_positions(self) -> int:
         """Positions that are new in an iteration."""
         return int(self.config.positions if self.sparse else self.fresh_positions)
 
@@ -388,7 +390,7 @@ class SelfPlay(IterationLearner):
             self.gate.allowed = max(self.gate.allowed, LOOK)
         return logged, number if self.gate.allowed else None
 
-    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
+    def sampler(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
         """Returns a function that samples a batch from the replay buffer, and the loss (None: that of the network's head)."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
         none, symmetric = np.zeros(n, np.int64), self.game.symmetry_count > 1
@@ -417,7 +419,7 @@ class SelfPlay(IterationLearner):
 
         return sample, returns_to_come
 
-    def also_logged(self) -> Logged:
+    def extra_metrics(self) -> Logged:
         """Returns the newest network's rating among the reference players, at --match-depth."""
         if self.references is None:
             return {}

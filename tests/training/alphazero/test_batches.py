@@ -7,7 +7,7 @@ import pytest
 
 import leafwise
 from leafwise.training.alphazero.batches import ForestRecorder
-from leafwise.training.alphazero.games import GAMES, PLIES, How
+from leafwise.training.alphazero.games import GAMES, PLIES, MctsPlayOptions
 from running.networks import planted_leaf
 
 SIM = leafwise.game("cassis")
@@ -25,7 +25,7 @@ class Planted:
 @pytest.fixture(params=[0, 3], ids=["puct", "gumbel"])
 def recorder(request):
     planted: Any = Planted()
-    return ForestRecorder(planted, How(20, 4, 0.25, 10.0, 1.0, request.param), 4, 1.25, 200, 64.0)
+    return ForestRecorder(planted, MctsPlayOptions(20, 4, 0.25, 10.0, 1.0, request.param), 4, 1.25, 200, 64.0)
 
 
 def test_a_piece_depends_on_its_key_alone(recorder):

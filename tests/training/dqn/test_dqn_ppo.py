@@ -12,7 +12,7 @@ from leafwise.models.seen import features_of
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.dqn import dqn
 from leafwise.training.dqn.games import Decisions, kernels
-from leafwise.training.dqn.learning import Decided, Order, Priorities
+from leafwise.training.dqn.learning import DecisionOrder, DecisionReplay, Priorities
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.games import new_table
 from leafwise.training.ppo import ppo
@@ -152,8 +152,8 @@ def decisions(games: int, step: int, sign: float = 1.0, reward: float = 0.0, exp
     return Decisions(before, before + 1, before + 1, np.zeros(games, np.int64), gains, np.full(games, explored), 0.0)
 
 
-def replay(size: int = 100, **given: Any) -> Decided:
-    return Decided(GAME, size, given.pop("order", Order(2)), **{"cut": True, "alpha": 0.0, **given})
+def replay(size: int = 100, **given: Any) -> DecisionReplay:
+    return DecisionReplay(GAME, size, given.pop("order", DecisionOrder(2)), **{"cut": True, "alpha": 0.0, **given})
 
 
 def test_rewards_of_the_steps_count_for_who_decided() -> None:
@@ -196,7 +196,7 @@ def test_what_is_old_gives_way_to_what_is_new() -> None:
 
 
 def test_the_next_decision_of_a_game_comes_after_those_of_other_sets() -> None:
-    order, number = Order(games=3, steps=2, sets=2), 0
+    order, number = DecisionOrder(games=3, steps=2, sets=2), 0
     of: dict[int, tuple[int, int]] = {}
     for generation in range(6):
         for step in range(2):

@@ -12,7 +12,7 @@ from leafwise.authoring import SparseFeatures, State, jit
 from leafwise.models.files import load_network
 from leafwise.search import Search
 from leafwise.training.selfplay import selfplay, value_td
-from leafwise.training.selfplay.games import Recorder
+from leafwise.training.selfplay.games import SearchRecorder
 from running.networks import random_network
 
 
@@ -32,7 +32,7 @@ GAME = replace(stacks.GAME, features={**stacks.GAME.features, "sparse": SEEN})
 def test_returns_to_come_are_recorded_in_a_game_with_a_score_and_cells(own: bool) -> None:
     game, network = GAME, random_network(GAME, seed=4)
     config = selfplay.Config(game="threes", plies=0, exploration=0.0, td_lambda=0.0)
-    found = Recorder([game], network, config, own=own, positions=400).piece(game, 400, network, network, 3)
+    found = SearchRecorder([game], network, config, own=own, positions=400).piece(game, 400, network, network, 3)
     search, T = Search(game, network.evaluator("x"), 1), game.tables(network.evaluator("x"))
     decisions = chances = 0
     for k, state in enumerate(State(game, row) for row in found.rows[:-1]):

@@ -24,7 +24,7 @@ from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder, kernels, row_kernels
+from leafwise.training.selfplay.games import SearchRecorder, kernels, row_kernels
 from running.networks import random_network
 from running.training import cut_and_compare
 
@@ -167,9 +167,9 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
     assert wins > 20
 
 
-def recorder(**options: Any) -> Recorder:
+def recorder(**options: Any) -> SearchRecorder:
     config = selfplay.Config(game="trilobite", **{"plies": 3, "pool_share": 0.3, "exploration": 0.3, **options})
-    return Recorder([GAME], random_network(GAME, seed=4), config, positions=400)
+    return SearchRecorder([GAME], random_network(GAME, seed=4), config, positions=400)
 
 
 def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:

@@ -110,9 +110,9 @@ class AlphaZero(IterationLearner):
         self.newest = self.module.export()
         self.open_folder()
         size = config.buffer_size
-        kept = {"rows": self.game.rows(size), "targets": np.zeros(size)}
-        self.replay = Replay(size, kept | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
-        how = MctsPlayOptions(
+        arrays = {"rows": self.game.rows(size), "targets": np.zeros(size)}
+        self.replay = Replay(size, arrays | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
+        play_options = MctsPlayOptions(
             config.simulations,
             config.sampling_moves,
             config.noise,
@@ -120,8 +120,10 @@ class AlphaZero(IterationLearner):
             config.td_lambda,
             config.gumbel,
         )
-        told = self.newest, how, config.plies, config.puct, min(config.job_size, config.positions)
-        recorder = TreeRecorder(*told) if config.network == SPARSE else ForestRecorder(*told, config.memory_mb)
+        arguments = self.newest, play_options, config.plies, config.puct, min(config.job_size, config.positions)
+        recorder = (
+            TreeRecorder(*arguments) if config.network == SPARSE else ForestRecorder(*arguments, config.memory_mb)
+        )
         self.kernels = recorder.kernels
         self.start_executor(recorder)
         self.actor = self.executor.share(recorder)
@@ -144,8 +146,8 @@ class AlphaZero(IterationLearner):
             return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=sees)
         network = load_sparse(model_path(config.init_from), self.game)
         if network.head != "policy" or network.hidden != config.hidden:
-            told = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
-            raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
+            shape = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
+            raise UserError(f"expected --init-from with the head policy and --hidden as given, got {shape}")
         return network.kind.torch_module(network)
 
     def pieces(self, generation: Generation, networks: Ref[Any]) -> list[Call]:
@@ -162,9 +164,9 @@ class AlphaZero(IterationLearner):
         """Plays the games of an iteration into the replay buffer; returns the logged values."""
         start = time.perf_counter()
         self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
-        generation, found = self.generations.take()
+        generation, results = self.generations.take()
         total, counts = 0, np.zeros(3, np.int64)
-        for recorded in found:
+        for recorded in results:
             self.replay.put(rows=recorded.rows, targets=recorded.targets, policies=recorded.policies)
             total, counts = total + len(recorded.rows), counts + recorded.counts
         return logged_games(counts, total, time.perf_counter() - start) | self.job_metrics(generation)
@@ -200,9 +202,9 @@ class AlphaZero(IterationLearner):
         """Trains on the replay buffer for one cycle of the learning rate; returns the logged values."""
         self.policy_losses: list[float] = []
         self.entropies: list[float] = []
-        told = super().learn()
+        logged = super().learn()
         means = float(np.mean(self.policy_losses)), float(np.mean(self.entropies))
-        return told | {"train/policy_loss": means[0], "train/policy_entropy": means[1]}
+        return logged | {"train/policy_loss": means[0], "train/policy_entropy": means[1]}
 
 
 def train(config: Config) -> Path:

@@ -1,6 +1,6 @@
 """Double DQN with masked actions, by self-play: trains a network on values of actions, or of the states that follow.
 
-`QLearner.advance` is the run: it plays (`Player.step` in `games`), trains on batches of the replay buffer (`Learning.step` in
+`QLearner.advance` is the run: it plays (`QPlayer.step` in `games`), trains on batches of the replay buffer (`Learning.step` in
 `learning`: target, loss, update) and returns what is logged. `target_of` chooses one of three kinds of targets.
 
 Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep reinforcement
@@ -162,15 +162,15 @@ def check(config: Config, game: Any) -> None:
     need_among(sees, seen_by(game), "--sees")
     seen = features_of(game, sees)
     if seen.stage != "decision" and config.head == "max":
-        wanted = "--sees observation, or --head value"
-        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {sees!r}")
+        expected = "--sees observation, or --head value"
+        raise UserError(f"expected {expected}, in {game.name}, whose features are of chance, got {sees!r}")
     if config.head == "max" and seen.invariant:
-        wanted = "--sees features+observation with --head max"
-        raise UserError(f"expected {wanted}: symmetric positions share these features, got {sees!r}")
+        expected = "--sees features+observation with --head max"
+        raise UserError(f"expected {expected}: symmetric positions share these features, got {sees!r}")
 
 
 def target_of(config: Config) -> Target:
-    """Returns the kind of target; no other place decides it.
+    """Returns the kind of target.
 
     sampled: the value of the action that was played, by the rewards of `n_step` decisions and the best action's value there.
     expected: the values of all actions (`target_depth` above 0), each by a search over all outcomes of chance.
@@ -199,7 +199,7 @@ class QLearner(GatedLearner):
         self.replay = DecisionReplay(
             self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance
         )
-        # raises ValueError for candidates or a guide that there are not
+        # Raises ValueError for unknown candidates or guides
         self.learning = Learning(self.game, config, target_of(config), self.replay)
         self.newest, self.player = self.learning.shape, self.learning.player
         self.open_folder()
@@ -209,7 +209,7 @@ class QLearner(GatedLearner):
         self.generations = Generations(self.channel(), self.pieces, config.staleness)
         n = config.envs * (config.staleness + 1)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
-        self.rows, self.streams = self.player.begun(streams)
+        self.rows, self.streams = self.player.new_games(streams)
         self.rewards = 0.0
         self.begin(
             pool=1, plies=config.plies, depth=config.match_depth, nodes=config.nodes, rare=config.rare,
@@ -234,14 +234,14 @@ class QLearner(GatedLearner):
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
         tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
-        told: Json = {"done": self.done, "batches": self.learning.batches}
+        metadata: Json = {"done": self.done, "batches": self.learning.batches}
         if self.config.priority:
-            told["highest"] = self.replay.highest
+            metadata["highest"] = self.replay.highest
         if self.config.job_size:
-            ahead, told["ahead"] = self.generations.state()
+            ahead, metadata["ahead"] = self.generations.state()
             tensors |= ahead
         more, of_every_run = super().state()
-        return tensors | more, told | of_every_run
+        return tensors | more, metadata | of_every_run
 
     def playing(self, done: int) -> QPlayOptions:
         """Returns how decisions are played after `done` of them; each game has its own share of random actions."""
@@ -257,58 +257,58 @@ class QLearner(GatedLearner):
     def play(self) -> tuple[float, Logged]:
         """Records one decision of every game, played here by the newest network, or the decisions of a generation of jobs.
 
-        Returns the mean value of what was not random, and what is logged of games played elsewhere.
+        Returns the mean value of the actions that were not random, and the logged values of jobs.
         """
-        config, behind = self.config, Logged()
+        config, metrics = self.config, Logged()
         if config.job_size:
-            found, behind = self.from_elsewhere()
+            batches, metrics = self.play_by_jobs()
         else:
-            rng, how = np.random.default_rng((config.seed, 0, self.done)), self.playing(self.done)
-            found = iter([self.player.step(self.newest, self.learning.online, self.rows, self.streams, how, rng)])
+            rng, options = np.random.default_rng((config.seed, 0, self.done)), self.playing(self.done)
+            batches = iter([self.player.step(self.newest, self.learning.online, self.rows, self.streams, options, rng)])
         values = []
-        for decisions in found:
+        for decisions in batches:
             self.replay.keep(decisions)
             rewards = decisions.gains[:, 0]
             self.rewards += float((rewards if self.game.players == 1 else np.abs(rewards)).sum())
             values.append(decisions.values)
-        return mean(values), behind
+        return mean(values), metrics
 
     @property
     def steps(self) -> int:
-        """Decisions of each game in a generation."""
+        """Number of decisions of each game in a generation."""
         return max(1, self.config.job_size // min(GROUP, self.config.envs))
 
     def pieces(self, generation: Generation, networks: Ref[Any]) -> list[Call]:
         """Returns the jobs that play the decisions of a generation.
 
-        Of `staleness` + 1 sets of games each generation plays one, which no generation under way does.
+        There are `staleness` + 1 sets of games. Each generation plays a set that no running generation plays.
         """
         n, number = self.config.envs, generation.number
         first = n * (number % (self.config.staleness + 1))
-        how = self.playing(number * n * self.steps)
-        found: list[Call] = []
+        options = self.playing(number * n * self.steps)
+        jobs: list[Call] = []
         for begin in range(first, first + n, GROUP):
-            own = slice(begin, min(begin + GROUP, first + n))
+            chosen = slice(begin, min(begin + GROUP, first + n))
             key = key_of(self.config.seed, number, begin)
-            rows, streams = self.rows[own].copy(), self.streams[own].copy()
-            here = how._replace(exploration=how.exploration[own.start - first : own.stop - first])
-            found.append(partial(play_steps, self.actor, networks, rows, streams, self.steps, here, key))
-        return found
+            rows, streams = self.rows[chosen].copy(), self.streams[chosen].copy()
+            job_options = options._replace(exploration=options.exploration[chosen.start - first : chosen.stop - first])
+            jobs.append(partial(play_steps, self.actor, networks, rows, streams, self.steps, job_options, key))
+        return jobs
 
-    def from_elsewhere(self) -> tuple[Iterator[Decisions], Logged]:
+    def play_by_jobs(self) -> tuple[Iterator[Decisions], Logged]:
         """Returns the decisions of a generation that jobs played, and the logged values of the jobs."""
         n = self.config.envs
         size = n * self.steps
         self.generations.fill(
             self.done // size, -(-self.goal // size), lambda: {"newest": self.learning.online.export()}
         )
-        generation, found = self.generations.take()
+        generation, results = self.generations.take()
         first = n * (generation.number % (self.config.staleness + 1))
-        for begin, played in zip(range(first, first + n, GROUP), found, strict=True):
+        for begin, played in zip(range(first, first + n, GROUP), results, strict=True):
             self.rows[begin : begin + len(played.rows)] = played.rows
             self.streams[begin : begin + len(played.rows)] = played.streams
             self.player.table.counts[:] += played.counts
-        in_order = (played.decisions[k] for k in range(self.steps) for played in found)
+        in_order = (played.decisions[k] for k in range(self.steps) for played in results)
         return in_order, self.job_metrics(generation)
 
     def advance(self) -> tuple[Logged, int | None]:
@@ -318,12 +318,12 @@ class QLearner(GatedLearner):
         counts[:], self.rewards = 0, 0.0
         learned: list[tuple[float, float]] = []
         values: list[float] = []
-        stale = Logged()
+        job_logged = Logged()
         span = config.interval if before else min(config.interval, FIRST)
         while self.done < min(before + span, config.total_steps):
-            value, behind = self.play()
+            value, job_metrics = self.play()
             values.append(value)
-            stale |= {tag: max(figure, stale.get(tag, 0)) for tag, figure in behind.items()}
+            job_logged |= {tag: max(figure, job_logged.get(tag, 0)) for tag, figure in job_metrics.items()}
             while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
                 learned.append(self.learning.step(min(self.done / config.total_steps, 1.0)))
             self.report()
@@ -334,7 +334,7 @@ class QLearner(GatedLearner):
             "train/exploration_rate": exploration_at(config, self.done),
         }
         tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
-        logged |= {tag: self.rewards / games, **stale}
+        logged |= {tag: self.rewards / games, **job_logged}
         if np.isfinite(values).any():
             logged["train/q_mean"] = mean(values)
         if learned:

@@ -49,7 +49,7 @@ class SolvedPositions:
     def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> Ints:
         """Returns the choices of a search to `depth` in the positions, [n]; ties are broken from `seed`."""
         actions = np.zeros(len(self.rows), np.int64)
-        if evaluator.value is None:  # it is asked in batches
+        if evaluator.value is None:  # the evaluator takes batches
             search = Search(self.game, evaluator, depth)
             return np.array([search(State.unchecked(self.game, row)).action for row in self.rows])
         table = new_table(self.game, depth, seed, evaluator)
@@ -149,23 +149,23 @@ def critical_positions(
     They come after random actions, or with a `depth` from games of `played_lines`. `executor` works with a `SolverJob` of the game
     (default: this process); it does not change the result.
     """
-    found: dict[bytes, tuple[Array, Bools]] = {}
+    critical: dict[bytes, tuple[Array, Bools]] = {}
     lines = played_lines(game, seed, plies, depth) if depth else random_lines(game, seed, plies)
     states = (state for state, _ in lines)
     executor = executor or SerialExecutor(SolverJob(game))
-    told: deque[list[State]] = deque()
+    pending: deque[list[State]] = deque()
 
     def pieces() -> Iterator[tuple[int, list[State]]]:
         for number in count():
-            told.append(list(islice((s for s in states if s.row.tobytes() not in found), PIECE)))
-            yield number, told[-1]
+            pending.append(list(islice((s for s in states if s.row.tobytes() not in critical), PIECE)))
+            yield number, pending[-1]
 
     for keeps in executor.in_order(pieces()):
-        for state, keep in zip(told.popleft(), keeps, strict=True):
-            if keep.sum() < len(state.legal_actions) and len(found) < n:
-                found.setdefault(state.row.tobytes(), (state.row, keep))
-        if len(found) == n:
+        for state, keep in zip(pending.popleft(), keeps, strict=True):
+            if keep.sum() < len(state.legal_actions) and len(critical) < n:
+                critical.setdefault(state.row.tobytes(), (state.row, keep))
+        if len(critical) == n:
             break
     executor.cancel()
-    rows, masks = zip(*found.values(), strict=True)
+    rows, masks = zip(*critical.values(), strict=True)
     return SolvedPositions(game, np.array(rows), np.array(masks))

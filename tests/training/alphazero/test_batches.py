@@ -57,7 +57,7 @@ def test_a_piece_holds_whole_games_and_what_their_searches_tried(recorder):
 def test_halving_tells_of_all_actions(recorder):
     found = recorder.piece(Planted(), 200, 7)
     legal = np.array([len(leafwise.State(SIM, row).legal_actions) for row in found.rows])
-    assert ((found.policies > 0).sum(axis=1) == legal).all() == (recorder.how.gumbel > 0)
+    assert ((found.policies > 0).sum(axis=1) == legal).all() == (recorder.play_options.gumbel > 0)
 
 
 def test_a_network_meets_itself_on_even_terms(recorder):

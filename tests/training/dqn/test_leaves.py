@@ -113,17 +113,17 @@ def test_states_of_chance_learn_what_follows_for_player_0() -> None:
     check(config, SEEN)
     replay = DecisionReplay(SEEN, 8192, DecisionOrder(64), cut=False, alpha=0.0, chance=True)
     learning = Learning(SEEN, config, "afterstate", replay)
-    rows, streams = learning.player.begun(np.array([(k, 0) for k in range(64)], np.uint64))
+    rows, streams = learning.player.new_games(np.array([(k, 0) for k in range(64)], np.uint64))
     for step in range(128):
         how, rng = QPlayOptions(np.ones(64)), np.random.default_rng(step)
         replay.keep(learning.player.step(learning.shape, learning.online, rows, streams, how, rng))
-    places = np.flatnonzero(replay.asks(np.arange(replay.filled)))
+    places = np.flatnonzero(replay.has_chance_stage(np.arange(replay.filled)))
     ended = replay["gains"][places, 1] == 0
     returns = [State(SEEN, row).returns for row in replay["after"][places[ended]]]
     assert {-1.0, 1.0} <= set(returns)
-    assert learning.searched(places[ended], asked=True) * BOUND == pytest.approx(returns, abs=1e-6)
+    assert learning.searched(places[ended], at_chance=True) * BOUND == pytest.approx(returns, abs=1e-6)
     leaf = learning.shape.evaluator("x")
-    for place, found in list(zip(places[~ended], learning.searched(places[~ended], asked=True), strict=True))[:20]:
+    for place, found in list(zip(places[~ended], learning.searched(places[~ended], at_chance=True), strict=True))[:20]:
         after = State(SEEN, replay["after"][place])
         best = max(Search(SEEN, leaf, 1)(after).values.values())
         assert found * BOUND == pytest.approx(best if after.current_player == 0 else -best, abs=1e-5)

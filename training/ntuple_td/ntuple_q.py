@@ -55,8 +55,8 @@ class NTupleQ(td.NTupleTd):
 
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
-        tensors, told = super().state()
-        return tensors, told | ({"values": self.actors[0].greedy.tolist()} if self.begun else {})
+        tensors, metadata = super().state()
+        return tensors, metadata | ({"values": self.actors[0].greedy.tolist()} if self.begun else {})
 
     def play(self) -> None:
         """Plays and trains to the end of the interval, or until Ctrl-C."""

@@ -43,10 +43,10 @@ from leafwise.training.runs.recipes import recipe
 from leafwise.training.types import Json, named
 
 Prepared = tuple[SparseNetwork, Json]
-"""The network that is published, and what its file tells of it besides."""
+"""The network to publish, and further metadata of its file."""
 EXACT_NODES = "--exact-nodes"
 GAMES = (400, 100)
-"""Games at depth 1, 2 unless the options say others."""
+"""Default numbers of games at depth 1 and 2."""
 
 
 def newest_of(source: Path, best: SparseNetwork) -> Prepared:
@@ -61,7 +61,7 @@ class GamesKind:
     WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
     OPTIONS: tuple[str, ...] = ("games",)
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
+    def prepare(self, network: SparseNetwork, source: Path, metadata: Any, config: Any) -> Prepared:
         """Returns the network, and the hand-made leaf to compare it with; random play if the game has none."""
         return network, {"hand_made": network.game.default_score}
 
@@ -69,44 +69,47 @@ class GamesKind:
         """Yields the mean return by depth: of both leaves, or in a two-player game of the network against the other."""
         game, hand_made = network.game, network.game.default_score
         with executor_for(call, config.processes, config.cluster) as executor:
-            own = executor.share(network)
+            shared = executor.share(network)
             for depth, games in enumerate(config.games or GAMES, start=1):
                 text = f"search:{hand_made},depth={depth}" if hand_made else "random"
-                learned, other = NetworkPlayer(own, depth, {}), NamedPlayer(game, text)
+                learned, other = NetworkPlayer(shared, depth, {}), NamedPlayer(game, text)
                 starts = [(seed, game.start()) for seed in range(FINAL_SEED, FINAL_SEED + games)]
                 meetings: dict[str, Sequence[Any]] = {"learned": (learned,), "hand_made": (other,)}
                 if game.players == 2:
                     starts = starts_of(game, games, FINAL_SEED, plies_of(game, None), not hand_made)[0]
                     meetings = {"learned": (learned, other)}
-                found: Json = {"depth": depth, "games": game.players * len(starts), "players": game.players}
-                found["first_seed"] = FINAL_SEED
+                score: Json = {"depth": depth, "games": game.players * len(starts), "players": game.players}
+                score["first_seed"] = FINAL_SEED
                 for name, players in meetings.items():
                     pieces = [partial(meet, game, players, some) for some in in_pieces(starts, BATCH)]
                     scores = np.concatenate(list(executor.in_order(enumerate(pieces)))).mean(axis=1)
                     ends = bounds(returns_interval(scores, game.return_range))
-                    found[name] = {"mean": float(scores.mean()), **ends}
-                print(f"depth {depth}: mean return {found['learned']['mean']:,.3f}", flush=True)
-                yield found
+                    score[name] = {"mean": float(scores.mean()), **ends}
+                print(f"depth {depth}: mean return {score['learned']['mean']:,.3f}", flush=True)
+                yield score
 
-    def about(self, path: Path, told: Json) -> list[str]:
+    def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
-        layers, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
+        layers, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
         return [f"A network with a sparse first layer, layers {layers}, {size:.2f} MB."]
 
-    def made(self, told: Json) -> list[str]:
+    def made(self, metadata: Json) -> list[str]:
         """Returns how the model was chosen."""
         return ["- chosen by games on selection seeds"]
 
-    def figures(self, told: Json) -> list[str]:
+    def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures."""
-        first, other = told["score"][0], f"hand-made (`{told['hand_made']}`)" if told["hand_made"] else "random play"
+        first, other = (
+            metadata["score"][0],
+            f"hand-made (`{metadata['hand_made']}`)" if metadata["hand_made"] else "random play",
+        )
         if first["players"] == 2:
             lines = [
                 f"Mean result against {other} in the same search, a win 1, a loss -1, with 95 % intervals:",
                 "",
                 "| search depth | games | mean |",
                 "|---|---|---|",
-                *(f"| {s['depth']} | {s['games']} | {interval(s['learned'], '.3f')} |" for s in told["score"]),
+                *(f"| {s['depth']} | {s['games']} | {interval(s['learned'], '.3f')} |" for s in metadata["score"]),
             ]
         else:
             lines = [
@@ -115,10 +118,10 @@ class GamesKind:
                 f"| search depth | games | learned | {other} |",
                 "|---|---|---|---|",
             ]
-            for s in told["score"]:
+            for s in metadata["score"]:
                 learned, by_hand = (interval(s[name], ",.3f") for name in ("learned", "hand_made"))
                 lines.append(f"| {s['depth']} | {s['games']} | {learned} | {by_hand} |")
-        most = max(s["games"] for s in told["score"]) // first["players"]
+        most = max(s["games"] for s in metadata["score"]) // first["players"]
         return [*lines, "", f"Games have {seeds_line(FINAL_SEED, FINAL_SEED + most - 1)}."]
 
 
@@ -127,9 +130,9 @@ class SolverKind(GamesKind):
 
     OPTIONS = ("solver_positions", "solver_opening_plies", "solver_opening_depth", "depths", "rematch", "half")
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
+    def prepare(self, network: SparseNetwork, source: Path, metadata: Any, config: Any) -> Prepared:
         """Returns the published network, and the hand-made leaf to compare it with."""
-        network, more = super().prepare(network, source, told, config)
+        network, more = super().prepare(network, source, metadata, config)
         if config.rematch:
             network, chosen = self.rematch(source, network, config.rematch)
             more |= chosen
@@ -138,14 +141,16 @@ class SolverKind(GamesKind):
     def rematch(self, source: Path, best: SparseNetwork, games: int) -> Prepared:
         """Plays a match of a run's newest and best network; returns the better one and its metadata."""
         newest, state = newest_of(source, best)
-        told = {"match_from_start": 0.0, **tomllib.loads(read_text(source.with_name("config.toml")))}
+        options = {"match_from_start": 0.0, **tomllib.loads(read_text(source.with_name("config.toml")))}
         first = REMATCH_SEED - SELECTION_SEED
-        how = (
-            *(told[name] for name in ("match_depth", "plies", "rare")),
-            told["candidates"] or None,
-            told["match_from_start"],
+        arguments = (
+            *(options[name] for name in ("match_depth", "plies", "rare")),
+            options["candidates"] or None,
+            options["match_from_start"],
         )
-        points = (1 + play_pairs(LocalRef((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
+        points = (
+            1 + play_pairs(LocalRef((newest, best)), range(first, first + games // 2), *arguments).mean(axis=1)
+        ) / 2
         mean, (low, high) = float(points.mean()), points_interval(points)
         print(
             f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True
@@ -163,25 +168,25 @@ class SolverKind(GamesKind):
             return
         where = config.processes, config.cluster
         with executor_for(SolverJob(game), *where) as solvers:
-            judged = critical_positions(
+            solved = critical_positions(
                 game, config.solver_positions, FINAL_SEED, plies, config.solver_opening_depth, solvers
             )
         pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
-        shares = map_pieces(partial(kept, judged, network), pieces, *where)
+        shares = map_pieces(partial(kept, solved, network), pieces, *where)
         for depth in config.depths:
-            found: Json = {"depth": depth, "positions": config.solver_positions, "plies": list(plies)}
-            found |= {"ahead": config.solver_opening_depth, "learned": next(shares), "hand_made": next(shares)}
-            both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
+            score: Json = {"depth": depth, "positions": config.solver_positions, "plies": list(plies)}
+            score |= {"ahead": config.solver_opening_depth, "learned": next(shares), "hand_made": next(shares)}
+            both = f"{score['learned']['mean']:.1%}, by hand {score['hand_made']['mean']:.1%}"
             print(f"depth {depth}: keeps the value in {both}", flush=True)
-            yield found
+            yield score
 
-    def about(self, path: Path, told: Json) -> list[str]:
+    def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
-        return [*super().about(path, told), "It says what a position is worth to the player who acts."]
+        return [*super().about(path, metadata), "It says what a position is worth to the player who acts."]
 
-    def made(self, told: Json) -> list[str]:
+    def made(self, metadata: Json) -> list[str]:
         """Returns how the model was chosen."""
-        words = told["command"].split()
+        words = metadata["command"].split()
         nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
         if not nodes:
             return ["- it learned from no solver, and was chosen by matches against earlier networks"]
@@ -190,14 +195,14 @@ class SolverKind(GamesKind):
             "  it is a value of the network's own search. The network was chosen by matches against earlier ones",
         ]
 
-    def figures(self, told: Json) -> list[str]:
+    def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures, or where they are."""
-        first = told["score"][0]
+        first = metadata["score"][0]
         if not first:
-            page = "sizes" if told["options"] else "turns"
+            page = "sizes" if metadata["options"] else "turns"
             return [
-                f"`python -m leafwise.experiments.{told['game']}.{page}` measures it; its page is",
-                f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
+                f"`python -m leafwise.experiments.{metadata['game']}.{page}` measures it; its page is",
+                f"[{page}.md](../../experiments/{metadata['game']}/{page}.md).",
             ]
         low, high = first["plies"]
         ahead = f"actions of players who search {first['ahead']} decisions deep without a score"
@@ -206,20 +211,20 @@ class SolverKind(GamesKind):
             f"95 % intervals. In a critical position some legal action loses value. They come after {low} to {high} "
             f"{ahead if first['ahead'] else 'random actions'}:",
             "",
-            f"| search depth | learned | hand-made (`{told['hand_made']}`) |",
+            f"| search depth | learned | hand-made (`{metadata['hand_made']}`) |",
             "|---|---|---|",
         ]
-        for s in told["score"]:
+        for s in metadata["score"]:
             shares = (interval(with_interval(s[name]["mean"], s["positions"])) for name in ("learned", "hand_made"))
             lines.append(f"| {s['depth']} | {' | '.join(shares)} |")
         return [*lines, "", f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used."]
 
 
-def kept(judged: SolvedPositions, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
+def kept(solved: SolvedPositions, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
     """Job: returns the share of decisions in which a leaf at a depth keeps the value, with its interval."""
     depth, name = piece
     leaf = network.evaluator(name) if name == "learned" else network.game.score()
-    keeps = judged.kept(judged.choices(leaf, depth))
+    keeps = solved.kept(solved.choices(leaf, depth))
     return with_interval(float(keeps.mean()), len(keeps))
 
 
@@ -240,43 +245,46 @@ class WinChanceKind(GamesKind):
         return {text: find_variant(game.name, text) for text in texts}
 
     def played(
-        self, network: SparseNetwork, wanted: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
+        self, network: SparseNetwork, requests: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
     ) -> Iterator[PlayedGames]:
-        """Yields the games of each variant; `wanted` has the number of games and the depth."""
+        """Yields the games of each request: (variant, number of games, depth)."""
         with executor_for(call, config.processes, config.cluster) as executor:
-            yield from play_alone(executor, network, wanted, first_seed, config.nodes)
+            yield from play_alone(executor, network, requests, first_seed, config.nodes)
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
+    def prepare(self, network: SparseNetwork, source: Path, metadata: Any, config: Any) -> Prepared:
         """Returns the published network, and how it was chosen and scaled."""
         more: Json = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
         if config.rematch:
-            network, chosen = self.rematch(source, network, told, config)
+            network, chosen = self.rematch(source, network, metadata, config)
             more |= chosen
         if config.calibrate:
             network, more["calibrated"] = self.calibrated(network, config)
         return network, more
 
-    def rematch(self, source: Path, best: SparseNetwork, told: Json, config: Any) -> Prepared:
+    def rematch(self, source: Path, best: SparseNetwork, metadata: Json, config: Any) -> Prepared:
         """Plays games of a run's best and newest network; returns the better one and its metadata."""
-        found = []
-        wanted = [(game, config.rematch, 1) for game in self.variants(best.game, config).values()]
-        games = config.rematch * len(wanted)
-        for network, what in ((best, told), newest_of(source, best)):
-            wins = sum(int(part.scores.sum()) for part in self.played(network, wanted, REMATCH_SEED, config))
-            steps, seconds = what.get("steps", what.get("done")), round(what["seconds"], 1)
+        candidates = []
+        requests = [(game, config.rematch, 1) for game in self.variants(best.game, config).values()]
+        games = config.rematch * len(requests)
+        for network, source_metadata in ((best, metadata), newest_of(source, best)):
+            wins = sum(int(part.scores.sum()) for part in self.played(network, requests, REMATCH_SEED, config))
+            steps, seconds = (
+                source_metadata.get("steps", source_metadata.get("done")),
+                round(source_metadata["seconds"], 1),
+            )
             selected = {"mean": wins / games, "games": games}
-            found.append((network, {"steps": steps, "seconds": seconds, "selected": selected}))
+            candidates.append((network, {"steps": steps, "seconds": seconds, "selected": selected}))
             print(f"after {steps:,} iterations: won {wins / games:.1%} of {games:,}", flush=True)
-        return max(found, key=lambda pair: pair[1]["selected"]["mean"])
+        return max(candidates, key=lambda pair: pair[1]["selected"]["mean"])
 
     def calibrated(self, network: SparseNetwork, config: Any) -> Prepared:
         """Returns a network calibrated on games of selection seeds, and how it was done."""
-        wanted = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
-        games = PlayedGames.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
+        requests = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
+        games = PlayedGames.joined(list(self.played(network, requests, CALIBRATION_SEED, config)))
         slope, offset = scaling(games.values, games.outcomes())
         print(f"log odds times {slope:.3f} {offset:+.3f}", flush=True)
-        told = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
-        return rescaled(network, slope, offset), told
+        calibration_info = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
+        return rescaled(network, slope, offset), calibration_info
 
     def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
         """Yields the figures of final games, by depth and variant."""
@@ -293,32 +301,36 @@ class WinChanceKind(GamesKind):
                 "calibration_error": error, "seconds_per_move": part.seconds / len(part.values),
             }  # fmt: skip
 
-    def about(self, path: Path, told: Json) -> list[str]:
+    def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
-        widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
+        widths, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
         what = f"A sparse first layer and dense ones after it, widths {widths}, {size:.2f} MB; one network for all variants below."
         return [what, "`search:learned,depth=2` plays with it,"]
 
-    def made(self, told: Json) -> list[str]:
+    def made(self, metadata: Json) -> list[str]:
         """Returns how the model was scaled and chosen."""
         lines = []
-        if scaled := told["calibrated"]:
+        if scaled := metadata["calibrated"]:
             lines = [
                 f"- the log odds that it says were then multiplied by {scaled['slope']:.3f} and changed by "
                 f"{scaled['offset']:+.3f},",
                 f"  which fits {scaled['games']} games in each variant on selection seeds from {scaled['first_seed']:,} on best",
             ]
-        selected = told["selected"]
+        selected = metadata["selected"]
         return [*lines, f"- chosen by {selected['games']:,} games on selection seeds: won {selected['mean']:.1%}"]
 
-    def figures(self, told: Json) -> list[str]:
+    def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures."""
-        limit = f"a search looks at no more than {told['nodes']} decisions below each action" if "nodes" in told else ""
-        if "search_nodes" in told:
-            limit = f"the player is `search:{told['game']},depth=1,nodes={told['search_nodes']}`, or `depth=2`"
-        last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
+        limit = (
+            f"a search looks at no more than {metadata['nodes']} decisions below each action"
+            if "nodes" in metadata
+            else ""
+        )
+        if "search_nodes" in metadata:
+            limit = f"the player is `search:{metadata['game']},depth=1,nodes={metadata['search_nodes']}`, or `depth=2`"
+        last = metadata["first_seed"] + max(s["games"] for s in metadata["score"]) - 1
         lines = [
-            f"Fair play on the {seeds_line(told['first_seed'], last)}; 95 %",
+            f"Fair play on the {seeds_line(metadata['first_seed'], last)}; 95 %",
             f"intervals by Wilson; {limit}. Calibration error:",
             "the mean distance between the chance that the network says at a decision and the share of games then won, by tenths.",
             "",
@@ -328,5 +340,5 @@ class WinChanceKind(GamesKind):
         return lines + [
             f"| {s['variant']} | {s['depth']} | {s['games']:,} | {s['mean']:.1%} | {s['ci_low']:.1%} to {s['ci_high']:.1%} "
             f"| {s['calibration_error']:.3f} | {1000 * s['seconds_per_move']:.2g} |"
-            for s in told["score"]
+            for s in metadata["score"]
         ]

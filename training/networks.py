@@ -121,7 +121,7 @@ class DuelingModule(SparseModule):
     """A network of action values whose last layer has a value of the state and an advantage of each action.
 
     Wang et al., "Dueling network architectures for deep reinforcement learning" (2016), equation 9, with one stream up to the last
-    layer: Q = value + advantage - mean advantage is linear there, so what is exported is a plain last layer.
+    layer. Q = value + advantage - mean advantage is linear there, so the exported network has a plain last layer.
     """
 
     def __init__(self, network: SparseNetwork) -> None:
@@ -386,8 +386,8 @@ def losses_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
     """Returns the losses of outputs against targets, in their shape: Huber, or cross-entropy as in `fit`."""
     if solo:
         return nn.functional.smooth_l1_loss(outputs, targets, reduction="none")
-    wanted = targets.clamp(-1, 1) * 0.5 + 0.5
-    return nn.functional.binary_cross_entropy_with_logits(2 * outputs, wanted, reduction="none")
+    probabilities = targets.clamp(-1, 1) * 0.5 + 0.5
+    return nn.functional.binary_cross_entropy_with_logits(2 * outputs, probabilities, reduction="none")
 
 
 def chance_losses(outputs: Tensor, targets: Tensor) -> Tensor:

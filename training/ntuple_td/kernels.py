@@ -279,8 +279,10 @@ def new_trainer(
     cutoff: float = 0.0,
     marks: Sequence[int] = (),
 ) -> Trainer:
-    """Returns an actor before its first game, with searches to `depth` and the search's `cutoff`;
-    its trajectories begin in turn at a start and at each of `marks`, if there are some."""
+    """Returns an actor before its first game, with searches to `depth` and the search's `cutoff`.
+
+    With `marks` its trajectories begin in turn at the start of a game and at each mark.
+    """
     S, buffers = make_buffers(
         game, depth, 1, False, SearchOptions(depth=depth, cutoff=cutoff).compiled(game, -np.inf, np.inf)
     )
@@ -634,7 +636,7 @@ def play_games(
     cluster: str = "",
     progress: Callable[[int], None] = lambda done: None,
 ) -> GreedyGames:
-    """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
+    """Plays games with seeds from `first_seed` on; `progress` is called with the number of finished games.
 
     Decisions less probable than `cutoff` are leaves of the search (0: exact). `processes` and `cluster` say where they are
     played, as `leafwise.training.execution.executor_for` has it; each process has the network's tables once. Raises ValueError

@@ -143,7 +143,7 @@ def shape_of(config: Config, game: Game) -> Shape:
     ).check(game)
     for name, table in shape.tables(game).items():
         if table.stage and shape.stage != table.stage:
-            word = next(word for word, own in named.items() if own == table.stage)
+            word = next(word for word, stage in named.items() if stage == table.stage)
             raise UserError(
                 f"expected --small-tables without {name}, or --value-stage {word}: otherwise it is not known"
             )

@@ -22,7 +22,7 @@ RATE, LAST_RATE = 0.003, 0.0001
 
 
 def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
-    """Plays the model's environments with the player `text` until finished episodes have so many decisions.
+    """Plays the model's environments with the player `text` until finished episodes have `decisions` decisions.
 
     Returns `observations` [n, ...], `masks` bool [n, A], `actions` int64 [n] and `returns` float32 [n], discounted, of the
     decisions of episodes that ended.

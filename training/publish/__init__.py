@@ -155,7 +155,7 @@ def publish(config: Config) -> Path:
 
 
 def card(path: Path, kind: Any) -> str:
-    """Returns the card of a published model, of a kind as `leafwise.training.publish` tells."""
+    """Returns the card of a published model, as text; `kind` as in `leafwise.training.publish`."""
     metadata = load_tensors(path)[1]
     options = "".join(f", {name} = {value}" for name, value in metadata["options"].items())
     lines = [

@@ -106,8 +106,8 @@ class ShipSampler:
     ) -> LabelledStates:
         """Builds a ship with the placements of highest value, each replaced by a random tried one with probability `epsilon`.
 
-        A state's target is the lambda-return: the maximum value at the next decision, mixed with that decision's own target with
-        weight `trace`; before a random place it is the value alone. With `trace` 1 and `epsilon` 0 it is the final quality.
+        A state's target is the lambda-return: the maximum value at the next decision, mixed with that decision's target with weight
+        `trace`. Before a random place it is the value alone. With `trace` 1 and `epsilon` 0 it is the final quality.
         `core_heat` is the temperature at which cockpit and reactor are placed.
         """
         plans.start(self.stream)
@@ -183,11 +183,11 @@ def builder(text: str, game: Game) -> Build:
     """Returns the builder that a text names; raises ValueError for an unknown one.
 
     `hand`, `random`, `policy:RUN` (what `--method ppo` learned), or any player of `leafwise eval`, such as `build:hopeful,depth=1`.
-    As a builder a search of depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the cockpit's rotation is drawn at
-    random, then cockpit and reactor among places about as good, at this temperature in quality. The others know all requests
-    beforehand: `best:16` is the best of so many hand-made ships; `refine:300:hand` and `refine:300:build:learned,depth=1` put 300
-    parts of a ship elsewhere, one at a time, and keep what is no worse. `propose:300:hand` tries those changes that the shipped
-    network finds likeliest, `propose:300:hand,by=RUN` those of a run of `--method ship-changes`. `learned` is short for the former
+    As a builder a search of depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too. Then the cockpit's rotation is random,
+    and cockpit and reactor are drawn among places of similar value, at this temperature in quality. The other builders know all
+    requests in advance. `best:16` is the best of 16 hand-made ships. `refine:300:hand` and `refine:300:build:learned,depth=1` move
+    300 parts of a ship, one at a time, and keep changes that are no worse. `propose:300:hand` tries the changes that the shipped
+    network finds likeliest, `propose:300:hand,by=RUN` those of a run of `--method ship-changes`. `learned` is `propose:...:hand`
     with as many changes as take the time of `refine:500:hand`.
     """
     if text == "learned":

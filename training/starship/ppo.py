@@ -3,7 +3,7 @@
 Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid action
 masking" (2022). The run writes a policy, not a leaf: one logit for each rotation and cell of the grid, masked to the legal
 places. `policy:RUN` names its builder, which takes the maximum; it needs torch. A search cannot use the value head, which predicts
-the return of its own policy from a decision on: a search needs values before the request is known.
+the return of its own policy from a decision on. A search needs values before the request is known.
 
 Logged: SB3's `rollout/ep_rew_mean`, `rollout/ep_len_mean`, `train/...`, `time/fps` (decisions a second), and as
 `leafwise.training.starship.ship_values` does `eval/score_mean` with its interval, `eval/gain`, `eval/valid`, `eval/TERM`,

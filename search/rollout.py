@@ -101,7 +101,12 @@ def rollout(
 ) -> Evaluator:
     """Returns the mean return of `n` games played out as a leaf evaluator; games are undiscounted and played to the end.
 
-    `policy` is `random`, `greedy` or `greedy:SCORE`, for both players. Raises ValueError for other options.
+    Args:
+        n: number of games played out for a value.
+        policy: how both players choose: `random`, `greedy` or `greedy:SCORE`.
+        seed: seed of the random numbers, which also depend on the position.
+
+    Raises ValueError for other options.
     """
     kind, _, name = policy.partition(":")
     if kind not in ("random", "greedy") or policy in ("random:", "greedy:") or (kind == "random" and name):

@@ -95,7 +95,7 @@ def test_trees_share_simulations_out_by_halving():
         left = most_visited(tree, root, noisy)
         assert tree.n[left] == n.max()
         # The policy that is learned is surer of what proved better than the prior was
-        improved_policy(tree, root, one.ways.value[k], shares)
+        improved_policy(tree, root, one.paths.value[k], shares)
         values = values_of_edges(tree, root)
         assert shares[:legal].sum() == pytest.approx(1)
         assert shares[:legal] @ values >= tree.prior[edges] @ values - 1e-12

@@ -218,7 +218,7 @@ class ForestRecorder:
         do.open_games(games, some, self.plies, self.S, self.A, self.T)
 
         def noise(trees: Ints) -> None:
-            do.add_noises(forest.trees, forest.ways, trees, how.noise, how.concentration, games.kept)
+            do.add_noises(forest.trees, forest.paths, trees, how.noise, how.concentration, games.kept)
 
         noisy = forest.halving.noisy[: self.at_once * (how.gumbel > 0)]
         while len(some):
@@ -229,9 +229,9 @@ class ForestRecorder:
             if n + len(some) > len(number_of):
                 record = Record(**{name: grown(part) for name, part in record._asdict().items()})
                 number_of, policies = grown(number_of), grown(policies)
-            do.record(forest.trees, forest.ways, some, games, record, policies, number_of, n, how)
+            do.record(forest.trees, forest.paths, some, games, record, policies, number_of, n, how)
             n += len(some)
-            do.play(forest.trees, forest.ways, some, games, how.sampled, noisy, self.S, self.T)
+            do.play(forest.trees, forest.paths, some, games, how.sampled, noisy, self.S, self.T)
             # Games that are over make room for others, while positions are wanted
             players, returns = self.ended(games, some)
             over = some[players == TERMINAL]
@@ -273,6 +273,6 @@ class ForestRecorder:
                 acting = some[~over & ((players == seats[some]) == own)]
                 if len(acting):
                     forest.search(games.rows[acting], simulations, acting)
-                    self.kernels.play(forest.trees, forest.ways, acting, games, 0, puct, self.S, self.T)
+                    self.kernels.play(forest.trees, forest.paths, acting, games, 0, puct, self.S, self.T)
             some = some[~over]
         return results.reshape(-1, 2)

@@ -162,10 +162,10 @@ def test_large_tables_are_unpacked_once_into_a_file_that_processes_share(large: 
     assert np.array_equal(played(path).table, expected)
     assert file.stat().st_size > expected.nbytes
     os.utime(file, (5, 5))
-    for k in range(shared_tables.KEPT):
+    for k in range(shared_tables.KEEP_FILES):
         (file.parent / f".{k}").touch()  # as of processes that were killed
-    shared_tables.prune(file.parent)
-    assert [left.name for left in kept(path)] == [f".{k}" for k in range(shared_tables.KEPT)]
+    shared_tables.remove_old(file.parent)
+    assert [left.name for left in kept(path)] == [f".{k}" for k in range(shared_tables.KEEP_FILES)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders are not for others to write")

@@ -344,7 +344,9 @@ def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
     near = game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
     if depth == 1 and near:
         return make_best_sibling(game, network, layout, valued)
-    leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
+    leaf = Evaluator(
+        "leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.prefetch)
+    )
     search = compiled_search(game, leaf).plain
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
@@ -392,7 +394,7 @@ def make_learn(
     boards, tuple_index, potential = board.seen, board.tuple_index, board.potential
     small, tables = small_bits(cells, layout.small), len(cells.tables)
     index_of = cells.index or bind(game.room, inline=True)(no_index)
-    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.fetch
+    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.prefetch
 
     @bind(game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):

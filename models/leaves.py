@@ -288,9 +288,8 @@ class Values:
         if 0 < n <= self._most and isinstance(model, onnx_leaf.Numbers) and model.is_free.acquire(blocking=False):
             try:
                 seen = self._observer.again(rows)
-                if (
-                    self._is_plain and n == 1 and seen.lowest >= 0 and model.is_bound_to(seen.obs)
-                ):  # checked when it was bound
+                # Numbers of bound observations were checked when they were bound
+                if self._is_plain and n == 1 and seen.lowest >= 0 and model.is_bound_to(seen.obs):
                     number = model.of_same(seen.obs).item() * self._factor
                     if math.isfinite(number):
                         return np.array([number])

@@ -66,7 +66,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
-class Shape:
+class NTupleShape:
     """A network without its weights: the tables that there are, and the meaning of their sum."""
 
     tuples: tuple[tuple[int, ...], ...]
@@ -83,7 +83,7 @@ class Shape:
     base: float = 0.0
     """The initial value of every state."""
 
-    def check(self, game: Game) -> Shape:
+    def check(self, game: Game) -> NTupleShape:
         """Returns the shape with all defaults filled in; raises ValueError that says what does not fit."""
         cells = features(game)
         tuples, most = tuple(tuple(t) for t in self.tuples), LARGEST // min(cells.cell_bits or (cells.bits,))
@@ -109,7 +109,7 @@ class Shape:
             raise UserError(f"n-tuple networks: expected {expected}, got {self.splits!r}")
         if not np.isfinite(self.base):
             raise UserError(f"n-tuple networks: expected a finite base, got {self.base!r}")
-        return Shape(tuples, power, stage, small, tuple(self.splits), float(self.base))
+        return NTupleShape(tuples, power, stage, small, tuple(self.splits), float(self.base))
 
     def tables(self, game: Game) -> dict[str, SmallTable]:
         """Returns the small tables, in the room's order."""
@@ -133,13 +133,13 @@ class NTupleNetwork:
     """The shape of a network, and its weights."""
 
     game: Game
-    shape: Shape
+    shape: NTupleShape
     weights: NTupleWeights
 
     @staticmethod
     def create(
         game: Game,
-        shape: Shape,
+        shape: NTupleShape,
         table: Floats32 | NDArray[np.int16] | None = None,
         scales: Sequence[float] | None = None,
     ) -> NTupleNetwork:
@@ -257,15 +257,15 @@ def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:
         raise UserError(f"expected {expected}, got {text!r}") from None
 
 
-def shape_of(metadata: Metadata) -> Shape:
+def shape_of(metadata: Metadata) -> NTupleShape:
     """Returns the shape in a file's metadata."""
-    return Shape(**{name: metadata[name] for name in NEEDS})
+    return NTupleShape(**{name: metadata[name] for name in NEEDS})
 
 
 class FiledTables(NamedTuple):
     """The tables in a file."""
 
-    shape: Shape
+    shape: NTupleShape
     sizes: list[int]
     """Sizes of all tables of a stage, in the file's order; 0 for a small table that the network does not use."""
     used: list[int]
@@ -382,14 +382,16 @@ def merged(network: NTupleNetwork) -> NTupleNetwork:
     return of_tables(network.game, network.shape, units, which, concatenated(each, entries))
 
 
-def of_tables(game: Game, shape: Shape, units: Sequence[float], which: Sequence[int], table: Entries) -> NTupleNetwork:
+def of_tables(
+    game: Game, shape: NTupleShape, units: Sequence[float], which: Sequence[int], table: Entries
+) -> NTupleNetwork:
     """Returns a network with some of the tables of a shape."""
     tuples = tuple(t for k, t in enumerate(shape.tuples) if k in which)
     return NTupleNetwork.create(game, replace(shape, tuples=tuples), table, [units[k] for k in which])
 
 
 def merged_tables(
-    game: Game, shape: Shape, units: Sequence[float], read: Callable[[int, int], Entries]
+    game: Game, shape: NTupleShape, units: Sequence[float], read: Callable[[int, int], Entries]
 ) -> MergedTables:
     """Merges tables as `merged` does; `read(copy, k)` returns table k of a stage."""
     tuples, sizes_of = shape.tuples, features(game).sizes_of

@@ -17,8 +17,18 @@ from leafwise.search.engine import ROOT, TOP, Search
 from leafwise.search.expectiminimax import FAILED, NODES
 from leafwise.search.mcts.engine import Mcts
 from leafwise.search.mcts.root import judge
-from leafwise.search.mcts.tree import DEEPEST, LEAVES, NONE, ROW, SIMULATIONS, Options, Tree, find_node, is_proven
-from leafwise.search.search_options import Buffers
+from leafwise.search.mcts.tree import (
+    DEEPEST,
+    LEAVES,
+    NONE,
+    ROW,
+    SIMULATIONS,
+    CompiledMctsOptions,
+    MctsTree,
+    find_node,
+    is_proven,
+)
+from leafwise.search.search_options import SearchBuffers
 from leafwise.search.table import GENERATIONS
 
 LOOK, ACT, CHECK, BEGIN, DEEPEN, PLANT, SIMULATE, FOLLOW = range(8)
@@ -40,26 +50,26 @@ WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE, BEST = range(8)
 CALL = 8
 
 
-class Memory(NamedTuple):
+class HostMemory(NamedTuple):
     """The arguments of the function, in this order."""
 
     call: Ints
     S: Array
-    B: Buffers
+    B: SearchBuffers
     actions: Ints
     values: Floats
     is_bound: Array
     T: Any
     W: Array
     """The rows of the tree search; `D` is its other memory."""
-    D: Buffers
-    tree: Tree
-    options: Options
+    D: SearchBuffers
+    tree: MctsTree
+    options: CompiledMctsOptions
     visits: Ints
     figures: Ints
 
 
-def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]:
+def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], HostMemory]:
     """Returns `answer(memory)` for the game, the evaluator and the options of two searches, and its memory."""
     game, rules, options = search.game, search.game.rules, search.options
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
@@ -157,7 +167,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
         call[COUNT] = n
         return 0
 
-    memory = Memory(
+    memory = HostMemory(
         np.zeros(CALL, dtype=np.int64),
         search._S,
         search._B,

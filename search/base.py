@@ -23,7 +23,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game, check_is_game
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.search.search_options import Buffers
+from leafwise.search.search_options import SearchBuffers
 
 if TYPE_CHECKING:
     from leafwise.search.search_options import MctsOptions, SearchOptions
@@ -97,7 +97,7 @@ class BaseSearch(ABC):
     """Its options, with all defaults filled in."""
     seconds: float | None
     """Time limit of a search; None: no limit."""
-    _B: Buffers
+    _B: SearchBuffers
     _helpers: Sequence[BaseSearch] = ()
     """The searches of its other threads."""
     _reads_clock: bool

@@ -94,7 +94,7 @@ def make_last_decisions(
 
 
 class CompiledSearch(NamedTuple):
-    """Compiled functions, each compiled at its first call. S [rows, width] are rows, B is `search_options.Buffers`."""
+    """Compiled functions, each compiled at its first call. S [rows, width] are rows, B is `search_options.SearchBuffers`."""
 
     plain: Callable[..., float]
     """`(S, B, i, top, depth, lower, upper, T)` -> the value of row i, whatever the window. It has a table only in games whose

@@ -19,7 +19,7 @@ from leafwise.search.base import BaseSearch, LineFinder, share_out
 from leafwise.search.compiled import compiled_search
 from leafwise.search.expectiminimax import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
-from leafwise.search.result import Result, principal_line
+from leafwise.search.result import Result, principal_variation
 from leafwise.search.search_options import ORDERINGS, ROUNDED, SearchOptions, make_buffers
 from leafwise.search.table import begin_search
 
@@ -157,9 +157,8 @@ class Search(BaseSearch):
         """Searches one depth, or one after another until the depth or the time limit is reached."""
         for worker in self._workers:
             worker._B.counts[:] = 0
-            if (
-                self._remembers
-            ):  # old entries are overwritten first; only searches with a time limit read them: `Options.recall`
+            # Old entries are overwritten first. Only searches with a time limit read them: `CompiledSearchOptions.recall`
+            if self._remembers:
                 begin_search(worker._B)
         if self.seconds is None:
             best = None
@@ -344,4 +343,4 @@ class Search(BaseSearch):
             at, action = state, self._search_depth(state, depth).action
             return action
 
-        return self._take_turn(lambda: principal_line(at, action, answer), searches=True)
+        return self._take_turn(lambda: principal_variation(at, action, answer), searches=True)

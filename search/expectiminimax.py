@@ -49,8 +49,8 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 # The memory of a search: counts, scratch, options.
 
 NODES, LEAVES, HITS, FAILED, CUTS = 0, 1, 2, 3, 4
-"""Columns of `Buffers.counts`: decisions searched, leaves valued, table hits, why the search failed (0: it did not), and decisions
-that a limit turned into leaves."""
+"""Columns of `SearchBuffers.counts`: decisions searched, leaves valued, table hits, why the search failed (0: it did not), and
+decisions that a limit turned into leaves."""
 COUNTS = 5
 
 STOPPED, NO_ROWS = 1, 2
@@ -63,8 +63,8 @@ reads them at every decision."""
 # The stack: a frame for each open node.
 
 NEXT, END, DEPTH, ROW, FREE, KIND = 0, 1, 2, 3, 4, 5
-"""Columns of `Buffers.frames`: next child and end of the children (rows of outcomes, or indices of actions), depth left, the node's
-row, the first free row, and the player who acts (AVERAGE: chance)."""
+"""Columns of `SearchBuffers.frames`: next child and end of the children (rows of outcomes, or indices of actions), depth left, the
+node's row, the first free row, and the player who acts (AVERAGE: chance)."""
 HASH, CHECK, CUTS_BEFORE = 6, 7, 8
 """The two hashes of a decision for the table (CHECK 0: it is not stored), and `counts[CUTS]` when it was opened. If that count has
 grown since, the value is not one of the full depth."""
@@ -80,7 +80,7 @@ SEARCHING, ORDERING, PROBING = np.uint64(0), np.uint64(1), np.uint64(2)
 """Values of PHASE: the open child is searched for its value, for its one-ply value, or for a bound."""
 
 BEST, REACH = 0, 1
-"""Columns of `Buffers.worth`: best value of a decision or sum of a chance node so far, probability of reaching the node."""
+"""Columns of `SearchBuffers.worth`: best value of a decision or sum of a chance node so far, probability of reaching the node."""
 LOWER, UPPER, ENTRY_LOWER, ENTRY_UPPER, OPEN_LOW, OPEN_HIGH = 2, 3, 4, 5, 6, 7
 """With pruning: the window, the window at the start, and two bounds. At a chance node the bounds limit what the outcomes still open
 add to BEST; at a decision they come from the table."""

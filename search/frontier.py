@@ -42,7 +42,7 @@ MAX, MIN, AVERAGE, LEAF, NEGATED, KNOWN = 0, 1, 2, 3, 4, 5
 """Kinds of nodes: decisions of player 0 and 1, chance nodes, leaves as they are and with the opposite sign, finished games."""
 
 ASKED = 2
-"""Index in `Tree.counts` of the number of leaves for the evaluator."""
+"""Index in `FrontierTree.counts` of the number of leaves for the evaluator."""
 ADDED_COUNTS = (1, 1, 0, 1, 0)
 """The counts of a tree that are added to those of the search."""
 
@@ -61,7 +61,7 @@ class FrontierOptions(NamedTuple):
     """As in `SearchOptions`."""
 
 
-class Tree(NamedTuple):
+class FrontierTree(NamedTuple):
     """Nodes in breadth-first order, so that the children of a node are adjacent and come after it; [rows] each.
 
     Several trees may grow at once: all their roots come first.
@@ -81,7 +81,7 @@ class Tree(NamedTuple):
     value: Floats
     """Player 0's value; before the back-up of a leaf, what is added to the evaluator's number."""
     counts: Ints
-    """As in `search_options.Buffers`, for this tree."""
+    """As in `search_options.SearchBuffers`, for this tree."""
 
 
 @jit
@@ -282,7 +282,7 @@ class Frontier:
         self._expand = make_expand(game.rules, game.room)
         self._T, self._rules_T = T, T._replace(leaf=())  # one compiled expansion serves all weights
         self._S = game.rows(rows)
-        self._tree = Tree(
+        self._tree = FrontierTree(
             P=np.zeros(rows),
             reach=np.zeros(rows),
             first=np.zeros(rows, dtype=np.uint32),
@@ -302,7 +302,8 @@ class Frontier:
         """Searches a row `depth` decisions deep; returns player 0's value of it and of its children (actions or outcomes, in
         order).
 
-        Adds nodes and leaves to `counts`, whose columns are those of `Buffers.counts`, and writes there why the search failed.
+        Adds nodes and leaves to `counts`, whose columns are those of `SearchBuffers.counts`, and writes there why the search
+        failed.
         """
         n = self._grow(row[None], depth, reach, self._tree.P.size)
         if self._tree.counts[F.FAILED] == F.NO_ROWS:

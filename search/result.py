@@ -81,7 +81,7 @@ class Result:
         return {**vars(self), "line": self.line, "_line_of": None}
 
 
-def principal_line(state: State, action: int | None, answer: Callable[[State], int | None]) -> tuple[str, ...]:
+def principal_variation(state: State, action: int | None, answer: Callable[[State], int | None]) -> tuple[str, ...]:
     """Returns the names along a line of play: an action, the most probable outcomes of chance, the next action, and so on.
 
     `answer` returns the action of a decision; the line ends with the game, or where it returns None.

@@ -236,9 +236,9 @@ class SearchOptions(BaseOptions):
             node_cost = actions / (nodes - 1) if nodes > 1 else 2.0
         return node_cost * ROUNDED, node_cost
 
-    def compiled(self, game: Game, least: float, most: float) -> Options:
+    def compiled(self, game: Game, least: float, most: float) -> CompiledSearchOptions:
         """Returns the options that compiled code reads; `least` and `most` are the bounds of leaves."""
-        return Options(
+        return CompiledSearchOptions(
             cutoff=float(self.cutoff),
             node_cost=0.0,
             recall=self.seconds is not None,
@@ -256,7 +256,7 @@ class SearchOptions(BaseOptions):
         )
 
 
-class Options(NamedTuple):
+class CompiledSearchOptions(NamedTuple):
     """Options that compiled code reads at run time."""
 
     cutoff: float
@@ -286,7 +286,7 @@ class Options(NamedTuple):
     """Number of symmetries under which decisions share an entry of the table (1: none); only with pruning."""
 
 
-class Buffers(NamedTuple):
+class SearchBuffers(NamedTuple):
     """Scratch and run-time options of one search thread."""
 
     P: Floats
@@ -321,12 +321,12 @@ class Buffers(NamedTuple):
     """Generation of the search, [1]: entries of the table with another one are old."""
     rows: Array
     """The row of each entry, [entries, width], to compare instead of hashes; 1: only hashes are compared."""
-    options: Options
+    options: CompiledSearchOptions
 
 
 def make_buffers(
-    game: Game, depth: int, entries: int, whole_rows: bool, options: Options, cache_values: bool = False
-) -> tuple[Any, Buffers]:
+    game: Game, depth: int, entries: int, whole_rows: bool, options: CompiledSearchOptions, cache_values: bool = False
+) -> tuple[Any, SearchBuffers]:
     """Allocates the rows and the other memory of one search thread; `cache_values` as of `Speed`."""
     levels = depth * game.search.decisions_per_depth + 1
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
@@ -335,7 +335,7 @@ def make_buffers(
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
     leaves = np.zeros((min(entries, COSTLY_LEAF_ENTRIES if cache_values else CHEAP_LEAF_ENTRIES), 2), dtype=np.uint64)
-    return game.rows(n), Buffers(
+    return game.rows(n), SearchBuffers(
         P=np.zeros(n),
         A=ints((frames, game.max_actions)),
         scores=np.zeros((frames, game.max_actions)),

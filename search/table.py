@@ -15,7 +15,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import mix
 
 if TYPE_CHECKING:
-    from leafwise.search.search_options import Buffers
+    from leafwise.search.search_options import SearchBuffers
 
 ENTRY_BYTES = 32
 CHECK_WORD, DATA, LOW, HIGH = 0, 1, 2, 3
@@ -91,7 +91,7 @@ def store_entry(S, B, i, h, check, left, move, low, high):
             B.rows[e, w] = S[i, w]
 
 
-def begin_search(B: Buffers) -> None:
+def begin_search(B: SearchBuffers) -> None:
     """Starts a new generation of entries, and clears the killers."""
     generation = (int(B.generation[0]) + 1) % GENERATIONS
     if generation == 0:

@@ -35,7 +35,7 @@ from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, m
 from leafwise.search.mcts.tree import (
     NONE,
     ROW,
-    Options,
+    CompiledMctsOptions,
     back_up,
     bounds_of_edges,
     edges_of,
@@ -47,7 +47,7 @@ from leafwise.search.mcts.tree import (
     nodes_within,
     softmax_prior,
 )
-from leafwise.search.result import MctsResult, principal_line
+from leafwise.search.result import MctsResult, principal_variation
 from leafwise.search.search_options import MOST_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
 
 CALL_SIMULATIONS, CALL_SECONDS = 1 << 12, 1e-3
@@ -113,7 +113,7 @@ class Mcts(BaseSearch):
         self._advises = options.prior == "policy" and evaluator.policy is None
         batched = evaluator.value is None or callable(options.prior) or self._advises
         self.simulations = options.simulations
-        self._read = Options(
+        self._read = CompiledMctsOptions(
             options.exploration,
             by_spread=options.scale == "spread",
             temperature=options.temperature,
@@ -373,4 +373,4 @@ class Mcts(BaseSearch):
                 return None
             return int(tree.action[int(tree.first[node]) + judge(tree, node, self._B.scores[0])])
 
-        return principal_line(result.state, result.chosen, answer)
+        return principal_variation(result.state, result.chosen, answer)

@@ -1,6 +1,6 @@
 """Many tree searches side by side, whose leaves are valued in one batch.
 
-A forest is a `Tree` whose arrays have one axis more, for the trees. Each tree searches until a descent ends at a leaf; then one
+A forest is a `MctsTree` whose arrays have one axis more, for the trees. Each tree searches until a descent ends at a leaf; then one
 call values the leaves of all trees. A tree has one unfinished simulation at a time, as if it searched alone.
 """
 
@@ -33,8 +33,8 @@ from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, make_add_node, m
 from leafwise.search.mcts.tree import (
     NONE,
     ROW,
-    Options,
-    Tree,
+    CompiledMctsOptions,
+    MctsTree,
     back_up,
     find_node,
     forget_nodes,
@@ -93,7 +93,7 @@ class ForestFunctions(NamedTuple):
 @jit(inline=True)
 def tree_of(forest, g):
     """Returns one tree of a forest."""
-    return Tree(
+    return MctsTree(
         forest.rows[g],
         forest.slots[g],
         forest.at[g],
@@ -211,7 +211,14 @@ class Forest:
     """
 
     def __init__(
-        self, game: Game, evaluator: Evaluator, streams: Words, options: Options, *, nodes: int, proofs: bool = True
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        streams: Words,
+        options: CompiledMctsOptions,
+        *,
+        nodes: int,
+        proofs: bool = True,
     ) -> None:
         """Makes a tree of so many nodes for each of the streams [trees, 2], from which it draws random numbers.
 
@@ -227,7 +234,7 @@ class Forest:
             name: np.repeat(part[None], n, axis=0) if part.any() else np.zeros((n, *part.shape), part.dtype)
             for name, part in one._asdict().items()
         }
-        self.trees = Tree(**(parts | {"stream": streams}))
+        self.trees = MctsTree(**(parts | {"stream": streams}))
         zeros: dict[str, Any] = {
             name: np.zeros(n, np.float64 if name in ("sign", "offset", "value") else np.int64) for name in Paths._fields
         }
@@ -243,9 +250,9 @@ class Forest:
         self.trees = self.trees._replace(stream=streams)
         self.evaluator, self.T = evaluator, self.game.tables(evaluator)
 
-    def tree(self, k: int) -> Tree:
+    def tree(self, k: int) -> MctsTree:
         """Returns one of the trees; its arrays are views."""
-        return Tree(*(part[k] for part in self.trees))
+        return MctsTree(*(part[k] for part in self.trees))
 
     def forget(self, trees: Iterable[int]) -> None:
         """Forgets all nodes of some trees."""

@@ -17,7 +17,7 @@ import numpy as np
 from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import uniform
-from leafwise.search.mcts.tree import NONE, Tree, bounds_of_edge, edges_of, proves, scaled
+from leafwise.search.mcts.tree import NONE, MctsTree, bounds_of_edge, edges_of, proves, scaled
 
 LEAST = 1e-300
 
@@ -69,7 +69,7 @@ VISITS, SCALE = 50.0, 1.0
 """The paper's c_visit and c_scale."""
 
 
-def halve(tree: Tree, root: int, considered: int, simulations: int, run: Callable[[int, int, int], None]) -> int:
+def halve(tree: MctsTree, root: int, considered: int, simulations: int, run: Callable[[int, int, int], None]) -> int:
     """Divides simulations among the root actions by sequential halving: the worse half leaves after each round.
 
     It begins with the `considered` actions of the highest noisy priors. `run(root, edge, n)` makes n simulations that begin with an

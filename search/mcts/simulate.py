@@ -130,7 +130,7 @@ def make_descend(rules: Rules, stages: int, room: Path) -> Compiled:
 
 
 class MctsFunctions(NamedTuple):
-    """Compiled functions of a game and an evaluator; S [rows, width] is scratch, B are `search_options.Buffers`."""
+    """Compiled functions of a game and an evaluator; S [rows, width] is scratch, B are `search_options.SearchBuffers`."""
 
     one_ply: Compiled
     """`(S, B, node, tree, temperature, T)` -> the best one-ply value of a node's actions; all values become its prior."""

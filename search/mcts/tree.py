@@ -20,8 +20,8 @@ from leafwise.envs.core.contract.rules import row_hash
 from leafwise.search.search_options import ints
 
 NODES, EDGES, SIMULATIONS, LEAVES, FULL, FAILED, DEEPEST = 0, 1, 2, 3, 4, 5, 6
-"""Columns of `Tree.counts`: nodes and edges in use, simulations, leaves valued, nodes for which memory was full, whether the search
-was stopped, and the largest number of edges in one simulation."""
+"""Columns of `MctsTree.counts`: nodes and edges in use, simulations, leaves valued, nodes for which memory was full, whether the
+search was stopped, and the largest number of edges in one simulation."""
 COUNTS = 7
 NONE = -1
 LONGEST = 512
@@ -29,7 +29,7 @@ LONGEST = 512
 ROOT_ROW, ROW, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows of the scratch S: the node, the position after an action, and the first row that a one-ply search may use."""
 SQUARES, DEVIATIONS = 0, 1
-"""Columns of `Tree.spread`: the sum of squared distances of simulations from the mean of their edge, and their number."""
+"""Columns of `MctsTree.spread`: the sum of squared distances of simulations from the mean of their edge, and their number."""
 FIRST_SPREAD, FIRST_WEIGHT = 0.25, 10.0
 """Initial spread as a share of the span, and the number of simulations as which it counts."""
 LEAST_SPREAD = 0.01
@@ -44,7 +44,7 @@ EDGES_A_NODE = 8
 hash_of = jit(inline=True)(row_hash)
 
 
-class Tree(NamedTuple):
+class MctsTree(NamedTuple):
     """N nodes and E edges; the edges of a node are adjacent."""
 
     rows: Array
@@ -97,7 +97,7 @@ class Tree(NamedTuple):
     stream: Words
 
 
-class Options(NamedTuple):
+class CompiledMctsOptions(NamedTuple):
     """Options that compiled code reads at run time."""
 
     exploration: float
@@ -119,11 +119,13 @@ def nodes_within(game: Game, memory_mb: float, proofs: bool) -> int:
     return max(2, min(MOST_NODES, int(memory_mb * 1e6) // per_node))
 
 
-def new_tree(game: Game, nodes: int, at_once: int, stream: Words, limits: tuple[float, float] | None = None) -> Tree:
+def new_tree(
+    game: Game, nodes: int, at_once: int, stream: Words, limits: tuple[float, float] | None = None
+) -> MctsTree:
     """Returns an empty tree for so many nodes; with `limits`, bounds of the value of any game, it proves values."""
     edges = nodes * min(game.max_actions, EDGES_A_NODE) + game.max_actions
     bounded = (0, 0, 0) if limits is None else (nodes, edges, LONGEST)
-    return Tree(
+    return MctsTree(
         rows=game.rows(nodes),
         slots=ints(1 << (2 * nodes).bit_length()),
         at=ints(nodes),

@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.models.network import Learned
 from leafwise.search.mcts.forest import Forest, tree_of
 from leafwise.search.mcts.root import add_noise, improved_policy, most_visited, take_back
-from leafwise.search.mcts.tree import Options, nodes_within
+from leafwise.search.mcts.tree import CompiledMctsOptions, nodes_within
 from leafwise.training.alphazero.games import TREE_SEARCHES, How, Recorded, choose, make_turn, tell_root
 from leafwise.training.games import (
     CHOSEN,
@@ -168,7 +168,7 @@ class ForestRecorder:
         self.game, self.how, self.plies = first.game, how, plies
         self.at_once = min(MOST, -(-positions // POSITIONS_A_GAME))
         # Searches are by the network's own policy, and their exploration is a share of the span of values
-        self.options = Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=False)
+        self.options = CompiledMctsOptions(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=False)
         self.memory_mb = memory_mb
         self.kernels, self.T = kernels(self.game), self.game.tables()
         self.S, self.A = self.game.rows(1), np.zeros(self.game.max_actions, np.int64)

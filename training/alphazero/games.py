@@ -24,8 +24,8 @@ from leafwise.models.network import Learned
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.root import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
-from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
-from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.search.mcts.tree import NONE, ROW, CompiledMctsOptions, MctsTree, find_node, forget_nodes, new_tree
+from leafwise.search.search_options import SearchBuffers, SearchOptions, make_buffers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games import (
     CHOSEN,
@@ -51,10 +51,10 @@ TREE_SEARCHES = 32
 class Seat(NamedTuple):
     """What one player searches with."""
 
-    tree: Tree
+    tree: MctsTree
     S: Array
     """Scratch rows of the search."""
-    B: Buffers
+    B: SearchBuffers
 
 
 class Table(NamedTuple):
@@ -275,7 +275,7 @@ class Recorder:
         self.record = new_record(self.game, positions + ROOM)
         self.policies = np.zeros((positions + ROOM, self.game.max_actions), np.float32)
         # Searches are by the leaf's own policy, and their exploration is a share of the span of values
-        self.options = Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
+        self.options = CompiledMctsOptions(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
         self.kernels = kernels(self.game, leaf)
 
     def __reduce__(self) -> Any:

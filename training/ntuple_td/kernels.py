@@ -34,7 +34,7 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
-from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.search.search_options import SearchBuffers, SearchOptions, make_buffers
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.execution import executor_for, in_pieces
 from leafwise.training.execution.executor import Shared
@@ -232,7 +232,7 @@ class Trainer(NamedTuple):
     """Rows: HERE, AFTER, and those of its search, or of what can follow a decision."""
     A: Ints
     """Legal actions of row HERE, [max_actions]."""
-    buffers: Buffers
+    buffers: SearchBuffers
     siblings: Siblings
     R: Words
     """Random stream, [2]."""

@@ -65,7 +65,7 @@ VIEWS = (
     *("call", "S", "actions", "values", "visits", "is_bound", "figures", "tree.counts"),
     *("B.P", "B.counts", "B.deadline", "B.options.cutoff", "B.options.node_cost", "B.options.recall"),
 )
-"""What the page reads and writes of `leafwise.search.answering.Memory`."""
+"""What the page reads and writes of `leafwise.search.answering.HostMemory`."""
 MOST_KEPT = 64
 """Packed memories that are kept for later exports."""
 DEPTHS = (1, 2, 3, 4, 6, 8)

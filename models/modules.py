@@ -47,7 +47,7 @@ ROUNDING = 1e-5
 """By how much a number may exceed its range because of rounding."""
 OUTPUT_WORDS: dict[Says, str] = {
     "value": "values",
-    "q": "what each action is worth",
+    "q": "action values",
     "policy": "a value and a logit for each action",
 }
 """What a module returns, for messages."""
@@ -223,7 +223,7 @@ class TorchNetwork:
         T is that of `evaluator`. Raises ValueError for a module without outputs for actions.
         """
         if self.says == "value":
-            raise UserError(f"network {self.name!r}: expected one that says something of each action, got values")
+            raise UserError(f"network {self.name!r}: expected one with outputs for actions, got says='value'")
         inputs, legal, _ = self.describe(rows, T)
         module = deepcopy(self.module).eval() if self.module.training else self.module
         with torch.inference_mode():
@@ -333,7 +333,7 @@ def bounded_batch(batch: Callable[..., Floats], low: float, high: float, name: s
 def in_range(values: Floats, low: float, high: float, name: str) -> Floats:
     """Clips values to their range; raises ValueError for those that exceed it by more than rounding."""
     if len(wrong := values[(values < low - ROUNDING) | (values > high + ROUNDING)]):
-        whose = "for who acts" if low < 0 else "as a chance to win"
+        whose = "for the player who acts" if low < 0 else "as a chance to win"
         raise UserError(f"network {name!r}: expected values from {low:g} to {high:g} {whose}, got {wrong[0]:g}")
     return values.clip(low, high)
 
@@ -451,9 +451,7 @@ def make_network(
             f"network: expected a scale in a single-player game with a score, got {scale!r} in {game.name!r}"
         )
     if sees in sets_of(game) and says != "value" and features_of(game, sees).invariant:
-        raise UserError(
-            f"expected --sees {views_of(game)} where actions are told apart: symmetric positions share {sees!r}"
-        )
+        raise UserError(f"expected --sees {views_of(game)} to value actions: symmetric positions share {sees!r}")
     space, outputs = space_of(game, sees), outputs_of(game, says)
     own_class = class_of(name) if ":" in name else None
     if own_class is None:

@@ -49,11 +49,11 @@ from leafwise.models.ntuple_functions import (
 from leafwise.models.shared_tables import LARGE, Entries, MergedTables, PackedTables, concatenated, kept_tables, pack
 from leafwise.models.tensors import checksum
 
-LARGEST = 28
+MAX_INDEX_BITS = 28
 """Maximum number of bits of the index into a tuple's table."""
 USUAL_POWER = 0.7
 """Default exponent of points in the potential."""
-MOST_ENTRY = 32767
+MAX_ENTRY = 32767
 """Largest entry of 16 bits."""
 FORMAT = 1
 """Version of the tables that `merged_tables` makes: part of the name of their file."""
@@ -86,12 +86,12 @@ class NTupleShape:
     def check(self, game: Game) -> NTupleShape:
         """Returns the shape with all defaults filled in; raises ValueError that says what does not fit."""
         cells = features(game)
-        tuples, most = tuple(tuple(t) for t in self.tuples), LARGEST // min(cells.cell_bits or (cells.bits,))
+        tuples, most = tuple(tuple(t) for t in self.tuples), MAX_INDEX_BITS // min(cells.cell_bits or (cells.bits,))
         for t in tuples:
             fits = 1 <= len(t) <= most and len(set(t)) == len(t) and all(0 <= c < cells.cells for c in t)
-            if not fits or math.prod(cells.sizes_of(t)) > 1 << LARGEST:
+            if not fits or math.prod(cells.sizes_of(t)) > 1 << MAX_INDEX_BITS:
                 expected = f"tuples of 1 to {most} different cells 0..{cells.cells - 1}"
-                expected += f" with {LARGEST} bits in all" if cells.cell_bits else ""
+                expected += f" with {MAX_INDEX_BITS} bits in all" if cells.cell_bits else ""
                 raise UserError(f"n-tuple networks: expected {expected}, got {t!r}")
         small, stage = tuple(self.tables(game)), self.stage or cells.stages[0]
         power = (USUAL_POWER if cells.points else 1.0) if self.power is None else float(self.power)
@@ -324,7 +324,7 @@ def create_to_play(
 
     units = [float(packed.scales[k]) for k in used]
     make = partial(merged_tables, game, shape, units, read)
-    name = checksum(json.dumps([FORMAT, sizes, used, MOST_ENTRY]), tensors)
+    name = checksum(json.dumps([FORMAT, sizes, used, MAX_ENTRY]), tensors)
     large = 2 * sum(sizes) * shape.copies >= LARGE
     kept = kept_tables(name, make) if large else None
     if kept is None:
@@ -361,9 +361,9 @@ def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
     for t, start in enumerate(starts[:-1]):
         parts = [slice(start + k * starts[-1], starts[t + 1] + k * starts[-1]) for k in range(shape.copies)]
         largest = max(float(np.abs(network.weights.table[p]).max(initial=0.0)) for p in parts)
-        scales.append(float(np.float32(max(step, largest / MOST_ENTRY))))
+        scales.append(float(np.float32(max(step, largest / MAX_ENTRY))))
         for part in parts:
-            table[part] = np.clip(np.rint(network.weights.table[part] / scales[-1]), -MOST_ENTRY, MOST_ENTRY)
+            table[part] = np.clip(np.rint(network.weights.table[part] / scales[-1]), -MAX_ENTRY, MAX_ENTRY)
     return NTupleNetwork.create(network.game, shape, table, scales)
 
 
@@ -409,7 +409,7 @@ def merged_tables(
                 if other in merged_into or not set(tuples[k]) < set(cells) or units[k] != units[other]:
                     continue
                 most = sum(largest_entries.get(one) or largest(one) for one in (k, other))
-                if most <= MOST_ENTRY:
+                if most <= MAX_ENTRY:
                     merged_into[k], largest_entries[other] = other, most
                     break
 

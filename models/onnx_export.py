@@ -20,7 +20,7 @@ from leafwise.envs.core.contract.features import looked_up_in
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.models.ntuple import NTupleNetwork, features
-from leafwise.models.onnx_leaf import ACTION_VALUES, LARGEST, TO_GO, VALUE, VIEW
+from leafwise.models.onnx_leaf import ACTION_VALUES, MAX_BYTES, TO_GO, VALUE, VIEW
 from leafwise.models.seen import OBSERVATION, cells_of, features_of
 from leafwise.models.sparse import BOUND, SparseNetwork
 
@@ -175,8 +175,8 @@ def exported(network: Any) -> bytes:
         raise UserError(
             f"{game.name}: expected a network of features, of n-tuples or of torch, got one of kind {network.kind.name!r}"
         )
-    if model.ByteSize() > LARGEST:
-        raise UserError(f"{game.name}: expected a file of at most {LARGEST:,} bytes, got {model.ByteSize():,}")
+    if model.ByteSize() > MAX_BYTES:
+        raise UserError(f"{game.name}: expected a file of at most {MAX_BYTES:,} bytes, got {model.ByteSize():,}")
     model.producer_name = "leafwise"
     graph.onnx.helper.set_model_props(model, metadata)
     graph.onnx.checker.check_model(model, full_check=True)
@@ -194,7 +194,7 @@ def sparse_outputs(graph: Graph, network: SparseNetwork, seen: Traced) -> dict[s
         active = graph.add("Concat", *parts, axis=1)
     else:
         raise UserError(
-            f"{game.name}: expected a network of what the observation tells, got one that sees {network.sees!r}"
+            f"{game.name}: expected a network that sees only the observation, got one that sees {network.sees!r}"
         )
     x = graph.add("ReduceSum", looked_up_in(W.embedding, active), np.array([1]), keepdims=0) + W.bias
     for weights, bias in network.layers():
@@ -225,12 +225,12 @@ def ntuple_outputs(graph: Graph, network: NTupleNetwork, seen: Traced) -> dict[s
     game, shape, W, cells = network.game, network.shape, network.weights, features(network.game)
     if cells.observed is None or (shape.power and not cells.points):
         raise UserError(
-            f"{game.name}: expected a network that sees the observation, got n-tuples of what it does not show"
+            f"{game.name}: expected a network that sees the observation, got n-tuples that it does not show"
         )
     board, small = cells.observed(seen, game.options)
     for name in shape.small or ():
         if name not in small:
-            raise UserError(f"{game.name}: expected small tables of what the observation shows, got {name!r}")
+            raise UserError(f"{game.name}: expected small tables that the observation determines, got {name!r}")
     # The copy of the tables, by the highest cell
     stage: Any = None
     if shape.splits:

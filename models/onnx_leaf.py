@@ -32,7 +32,7 @@ TO_GO = "leafwise.to_go"
 """Key of a file's metadata; "0": its values are the return of the whole game."""
 VIEW = "leafwise.observation"
 """Key of the view of the game that a file sees, if it is not the default one."""
-LARGEST = 256 << 20
+MAX_BYTES = 256 << 20
 """Maximum number of bytes of a file."""
 DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 """Domains of the operators that a file may use."""
@@ -166,8 +166,8 @@ def checked_content(path: Path, size: int, front: str) -> bytes:
     import onnx
     from google.protobuf.message import DecodeError
 
-    if size > LARGEST:
-        raise UserError(f"{front} at most {LARGEST:,} bytes, got {size:,}")
+    if size > MAX_BYTES:
+        raise UserError(f"{front} at most {MAX_BYTES:,} bytes, got {size:,}")
     content = path.read_bytes()
     try:
         model = onnx.load_model_from_string(content)

@@ -23,7 +23,7 @@ from leafwise.envs.core.errors import UserError
 
 FEATURES, OBSERVATION = "features", "observation"
 BOTH = f"{FEATURES}+{OBSERVATION}"
-MOST_VALUES = 255
+MAX_VALUES = 255
 """Maximum difference between the values of a cell of an observation."""
 
 
@@ -108,7 +108,7 @@ def cells_of(game: Game) -> tuple[Ints, int]:
         wanted = "expected an observation that is one array (a torch module as --network may see planes)"
         raise UserError(f"sparse networks: {wanted}, got {', '.join(space)} in {game.name!r}")
     low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
-    if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
+    if not (np.isfinite([low, high]).all() and (high - low <= MAX_VALUES).all() and (low % 1 == 0).all()):
         raise UserError(
             f"sparse networks: expected an observation of small whole numbers, got {space} in {game.name!r}"
         )

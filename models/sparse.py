@@ -107,7 +107,7 @@ class SparseFunctions(NamedTuple):
 def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | None, head: str) -> SparseFunctions:
     rules, room = game.rules, game.room
     current_player, legal_actions = rules.current_player, rules.legal_actions
-    alone = game.players == 1
+    single_player = game.players == 1
     head_max, head_chance, head_wdl = head == "max", head == "chance", head == "wdl"
     has_side = side is not None
 
@@ -144,7 +144,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | N
                 best = max(best, np.float64(x[W.legal[k]]))
         if head_chance:
             return logistic(best)
-        if alone:
+        if single_player:
             return best * W.scale
         if head_wdl:
             bounded = BOUND * win_less_loss(best, np.float64(x[1]), np.float64(x[2])) * W.scale

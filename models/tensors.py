@@ -78,17 +78,19 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str], dict[str, Any]]]:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
             if KEY not in header:
-                raise UserError(f"no metadata {KEY!r}, which tells what the tensors are")
+                raise UserError(f"no metadata {KEY!r} that describes the tensors")
             metadata = json.loads(header[KEY])
             if not isinstance(metadata, dict):
-                raise UserError(f"metadata {short(repr(metadata), 40)}, not by name")
+                raise UserError(f"metadata {short(repr(metadata), 40)}, not a JSON object")
             yield file, header, metadata
     except FileNotFoundError:
         raise UserError(f"expected a model file, found nothing at {str(path)!r}") from None
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RecursionError, struct.error) as problem:
         reason = short(str(problem).splitlines()[0] if str(problem) else type(problem).__name__)
         if path.suffix.lower() == ".zip":
-            reason = f"one of Stable-Baselines3 is a leaf by leafwise.leaf(game, {str(path)!r}), or in a player by sb3:FILE.zip"
+            reason = (
+                f"for a model of Stable-Baselines3 use leafwise.leaf(game, {str(path)!r}), or sb3:FILE.zip in a player"
+            )
         raise UserError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 

@@ -253,7 +253,7 @@ def pickled_leaf(game: Game, evaluator: Evaluator) -> str | Evaluator:
             return evaluator.name
     except (UserError, Warning):  # not the name of a leaf, or of a file that must not be opened without a warning
         pass
-    wanted = "expected a leaf that has a name like a score's or a file's, or is made of a module's functions, to pickle a search"
+    wanted = "expected a leaf with a name (a score, a file), or made of a module's functions, to pickle a search"
     check_pickles(evaluator, f"{wanted}, got {evaluator.name!r}")
     return evaluator
 

@@ -281,8 +281,8 @@ class Search(BaseSearch):
             best = values[:n_done][~is_bound[:n_done]].max()
             values[n_done:] = [min(before.values[a], best) for a in actions[n_done:]]
             is_bound[n_done:] = True
-        found = sorted(zip(self._actions[:n].tolist(), values.tolist(), is_bound.tolist(), strict=True))
-        return {a: value for a, value, _ in found}, frozenset(a for a, _, bound in found if bound)
+        entries = sorted(zip(self._actions[:n].tolist(), values.tolist(), is_bound.tolist(), strict=True))
+        return {a: value for a, value, _ in entries}, frozenset(a for a, _, bound in entries if bound)
 
     def _values_in_threads(self, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
         """Does what `_values_in_turn` does with threads, each of which takes the next action when it is free."""

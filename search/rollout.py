@@ -25,7 +25,7 @@ from leafwise.search.search_options import read_options
 
 GAMES = 20
 """Default number of games per value."""
-MOST_GAMES = 1_000_000
+MAX_GAMES = 1_000_000
 OPTIONS = {"n": int, "policy": str, "seed": int}
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -92,7 +92,7 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, room: Path) -> Co
 @ranged("rollout")
 def rollout(
     game: Game,
-    n: Annotated[int, Range(1, MOST_GAMES, unit="games")] = GAMES,
+    n: Annotated[int, Range(1, MAX_GAMES, unit="games")] = GAMES,
     policy: str = "random",
     seed: Annotated[int, Range(0, 2**64 - 1)] = 0,
 ) -> Evaluator:

@@ -22,10 +22,10 @@ D = TypeVar("D")
 ints: Any = partial(np.zeros, dtype=np.int64)
 
 MAX_THREADS = 256
-MOST_SECONDS = 1_000_000
+MAX_SECONDS = 1_000_000
 """Maximum time limit of a search: eleven days."""
-MOST_NODES = 10**15
-MOST_MB = 65536
+MAX_NODES = 10**15
+MAX_MB = 65536
 NEVER = 1 << 62
 ROUNDED = 1 - 1e-9
 """Smallest share of a node cost that rounding errors leave."""
@@ -41,7 +41,7 @@ VALUES_FROM = 3
 """Minimum depth left for ordering by one-ply values to pay."""
 PROBE_FROM = 2
 """Minimum depth left at which Star2 probes."""
-SECONDS = Range(0, MOST_SECONDS, above=True)
+SECONDS = Range(0, MAX_SECONDS, above=True)
 
 
 def option(default: D, *, exact: bool = True, in_text: bool = True) -> D:
@@ -123,7 +123,7 @@ class SearchOptions(BaseOptions):
 
     Default: on in two-player games, off with `batched`.
     """
-    table_mb: Annotated[float | None, Range(0, MOST_MB)] = option(None)
+    table_mb: Annotated[float | None, Range(0, MAX_MB)] = option(None)
     """Size of the transposition table in MB (32 bytes a position); 0: no table.
 
     It pays if the search prunes or an action can cost no depth. Then the default is 16, else 0.
@@ -145,7 +145,7 @@ class SearchOptions(BaseOptions):
     """
     cutoff: Annotated[float, Range(0, 1, below=True)] = option(0.0, exact=False)
     """Decisions less probable than this become leaves; 0: none."""
-    nodes: Annotated[int | None, Range(0, MOST_NODES)] = option(None, exact=False)
+    nodes: Annotated[int | None, Range(0, MAX_NODES)] = option(None, exact=False)
     """Maximum number of decisions searched at each depth, the root included; 0: no limit.
 
     The rest of the limit is divided equally among the actions of a decision, and by probability among outcomes. A decision with
@@ -359,8 +359,8 @@ def make_buffers(
 Policy = Callable[[Any, Any], Any]
 """(rows [n, width], T) -> float [n, game.max_actions]: the weight of each action, at least 0."""
 
-MOST_SIMULATIONS = 1 << 40
-MOST_EXPLORATION = 1e100
+MAX_SIMULATIONS = 1 << 40
+MAX_EXPLORATION = 1e100
 PRIORS = ("uniform", "values", "policy")
 SCALES = ("spread", "span")
 
@@ -372,14 +372,14 @@ class MctsOptions(BaseOptions):
     `Mcts` and the page on searches quote the first line of each.
     """
 
-    simulations: Annotated[int | None, Range(1, MOST_SIMULATIONS)] = option(None)
+    simulations: Annotated[int | None, Range(1, MAX_SIMULATIONS)] = option(None)
     """Number of simulations in a search.
 
     Default: `game.search.simulations` without `seconds`, no limit with them.
     """
     seconds: Annotated[float | None, SECONDS] = option(None)
     """Time limit of a search; compiling does not count."""
-    exploration: Annotated[float, Range(0, MOST_EXPLORATION)] = option(2.5)
+    exploration: Annotated[float, Range(0, MAX_EXPLORATION)] = option(2.5)
     """The exploration constant of PUCT, in units of `scale`."""
     scale: Annotated[str, OneOf(SCALES)] = option("spread")
     """The unit of exploration: "spread" of the simulations' values, or "span" from the least to the greatest.
@@ -399,7 +399,7 @@ class MctsOptions(BaseOptions):
     """
     temperature: Annotated[float, Range(0, above=True, below=True)] = option(0.4)
     """Temperature of the prior "values": a softmax over one-ply values, scaled to 0 to 1 at each node."""
-    gumbel: Annotated[int, Range(0, MOST_SIMULATIONS)] = option(0)
+    gumbel: Annotated[int, Range(0, MAX_SIMULATIONS)] = option(0)
     """Number of root actions for sequential halving with Gumbel noise; 0: PUCT chooses at the root too.
 
     Needs `simulations` (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
@@ -411,7 +411,7 @@ class MctsOptions(BaseOptions):
     """
     reuse: bool = option(True)
     """Keeps the tree of the previous search if the position is in it."""
-    memory_mb: Annotated[float, Range(1, MOST_MB)] = option(64.0)
+    memory_mb: Annotated[float, Range(1, MAX_MB)] = option(64.0)
     """Size of the tree in MB."""
     at_once: Annotated[int, Range(1, 1 << 16)] = option(64, in_text=False)
     """Maximum number of leaves valued in one batch, if the leaf is not compiled or the prior is a function."""
@@ -439,5 +439,5 @@ class MctsOptions(BaseOptions):
         if prior == "policy" and not has_policy:
             raise UserError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
         if options.gumbel and options.simulations is None:
-            raise UserError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")
+            raise UserError(f"mcts: expected gumbel together with simulations, got gumbel={self.gumbel!r} alone")
         return options

@@ -48,7 +48,7 @@ from leafwise.search.mcts.tree import (
     softmax_prior,
 )
 from leafwise.search.result import MctsResult, principal_variation
-from leafwise.search.search_options import MOST_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
+from leafwise.search.search_options import MAX_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
 
 CALL_SIMULATIONS, CALL_SECONDS = 1 << 12, 1e-3
 """Maximum number of simulations in one compiled call; with evaluators in Python as many as take about so many seconds."""
@@ -199,7 +199,7 @@ class Mcts(BaseSearch):
             if self.options.gumbel and self.simulations is not None:
                 chosen_edge = halve(tree, root, self.options.gumbel, self.simulations, self._simulate)
             else:
-                self._simulate(root, NONE, MOST_SIMULATIONS if self.simulations is None else self.simulations)
+                self._simulate(root, NONE, MAX_SIMULATIONS if self.simulations is None else self.simulations)
         return self._result(state, root, chosen_edge)
 
     def _find_or_plant(self, state: State) -> int:

@@ -19,7 +19,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import uniform
 from leafwise.search.mcts.tree import NONE, MctsTree, bounds_of_edge, edges_of, proves, scaled
 
-LEAST = 1e-300
+TINY = 1e-300
 
 
 @jit
@@ -38,7 +38,7 @@ def gamma(R, shape):
         x = normal(R)
         v = (1.0 + x / np.sqrt(9.0 * d)) ** 3
         if v > 0.0 and np.log(1.0 - uniform(R)) < 0.5 * x * x + d - d * v + d * np.log(v):
-            return max(boost * d * v, LEAST)
+            return max(boost * d * v, TINY)
 
 
 @jit
@@ -73,7 +73,8 @@ def halve(tree: MctsTree, root: int, considered: int, simulations: int, run: Cal
     """Divides simulations among the root actions by sequential halving: the worse half leaves after each round.
 
     It begins with the `considered` actions of the highest noisy priors. `run(root, edge, n)` makes n simulations that begin with an
-    edge. Returns the edge that is left.
+    edge. Returns the edge that is left. An action makes all its simulations of a round in one call; in the schedule of
+    `visits_wanted`, for trees that search side by side, actions take turns.
     """
     where = edges_of(tree, root)
     edges = np.arange(where.start, where.stop)
@@ -99,9 +100,8 @@ def halve(tree: MctsTree, root: int, considered: int, simulations: int, run: Cal
                 run(root, int(edges[k]), n)
             budget -= n
         left = sorted(left, key=score, reverse=True)[: max(1, len(left) // 2)]
-    while budget > 0 and len(left) == 1:
+    if budget > 0:
         run(root, int(edges[left[0]]), budget)
-        budget = 0
     return int(edges[left[0]])
 
 
@@ -129,8 +129,8 @@ def draw_noise(tree, root, noisy):
     """Writes the logarithms of a root's priors plus Gumbel noise to `noisy` [the root's edges or more]."""
     first = tree.first[root]
     for k in range(tree.end[root] - first):
-        noise = -np.log(-np.log(max(uniform(tree.stream), LEAST)))
-        noisy[k] = noise + np.log(max(tree.prior[first + k], LEAST))
+        noise = -np.log(-np.log(max(uniform(tree.stream), TINY)))
+        noisy[k] = noise + np.log(max(tree.prior[first + k], TINY))
 
 
 @jit
@@ -184,7 +184,7 @@ def improved_policy(tree, root, value, shares):
     for k in range(n):
         e = first + k
         worth = tree.w[e] / tree.n[e] if tree.n[e] > 0 else sign * mixed
-        shares[k] = np.log(max(tree.prior[e], LEAST)) + (VISITS + most) * SCALE * scaled(tree, worth, player)
+        shares[k] = np.log(max(tree.prior[e], TINY)) + (VISITS + most) * SCALE * scaled(tree, worth, player)
         greatest = max(greatest, shares[k])
     for k in range(n):
         shares[k] = np.exp(shares[k] - greatest)

@@ -32,11 +32,11 @@ SQUARES, DEVIATIONS = 0, 1
 """Columns of `MctsTree.spread`: the sum of squared distances of simulations from the mean of their edge, and their number."""
 FIRST_SPREAD, FIRST_WEIGHT = 0.25, 10.0
 """Initial spread as a share of the span, and the number of simulations as which it counts."""
-LEAST_SPREAD = 0.01
+MIN_SPREAD = 0.01
 """Minimum spread as a share of the span: simulations that agree must not end exploration."""
-MOST_SQUARE = 1e290
+MAX_SQUARE = 1e290
 """Largest square of the span with which the spread is measured: more would overflow."""
-MOST_NODES = 1 << 20
+MAX_NODES = 1 << 20
 EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
 EDGES_A_NODE = 8
 """Maximum average number of edges per node for which there is memory."""
@@ -116,7 +116,7 @@ def nodes_within(game: Game, memory_mb: float, proofs: bool) -> int:
     """Returns how many nodes a tree of so many MB has."""
     edges = min(game.max_actions, EDGES_A_NODE)
     per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges + (BOUND_BYTES * (1 + edges) if proofs else 0)
-    return max(2, min(MOST_NODES, int(memory_mb * 1e6) // per_node))
+    return max(2, min(MAX_NODES, int(memory_mb * 1e6) // per_node))
 
 
 def new_tree(
@@ -307,9 +307,9 @@ def unit(tree, by_spread):
         return 1.0
     span = tree.span[1] - tree.span[0]
     square = span * span
-    squares = tree.spread[SQUARES] / square if 0.0 < square < MOST_SQUARE else 0.0
+    squares = tree.spread[SQUARES] / square if 0.0 < square < MAX_SQUARE else 0.0
     spread = np.sqrt((squares + FIRST_WEIGHT * FIRST_SPREAD**2) / (tree.spread[DEVIATIONS] + FIRST_WEIGHT))
-    return max(LEAST_SPREAD, spread)
+    return max(MIN_SPREAD, spread)
 
 
 @jit(inline=True)

@@ -163,10 +163,10 @@ def test_n_tuple_networks_are_the_same(shape: NTupleShape, tmp_path: Path) -> No
 
 def test_networks_of_more_than_the_observation_are_refused() -> None:
     with one_line(
-        "trilobite: expected a network of what the observation tells, got one that sees 'features.observation'"
+        "trilobite: expected a network that sees only the observation, got one that sees 'features.observation'"
     ):
         exported(random_network(TRILOBITE, sees="features+observation"))
-    with one_line("threes: expected small tables of what the observation shows, got 'hint'"):
+    with one_line("threes: expected small tables that the observation determines, got 'hint'"):
         exported(random_ntuples(THREES, NTupleShape(((0, 1),), small=("hint",))))
     with one_line("starship: expected a network of features, of n-tuples or of torch, got one of kind 'grid'"):
         exported(shipped("starshipplace"))
@@ -279,6 +279,6 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: py
         leafwise.leaf(TRILOBITE, "onnx:")
     with one_line("expected threads of 1 to 256, got 0"):
         leafwise.leaf(TRILOBITE, "onnx:a,threads=0")
-    monkeypatch.setattr(onnx_leaf, "LARGEST", 5)
+    monkeypatch.setattr(onnx_leaf, "MAX_BYTES", 5)
     with one_line("expected at most 5 bytes, got"):
         leafwise.leaf(TRILOBITE, path)

@@ -8,7 +8,16 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from leafwise.analysis import Analyst, exact_turns, need_playable, position_json, stop_of, stopped_after, turn_values
+from leafwise.analysis import (
+    Analyst,
+    exact_turns,
+    has_solver,
+    need_playable,
+    position_json,
+    stop_of,
+    stopped_after,
+    turn_values,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -26,7 +35,6 @@ from leafwise.search.players import BEST, load_code, search_of
 from leafwise.search.result import principal_variation
 from leafwise.web import games
 from leafwise.web.games import (
-    has_solver,
     leaf_source,
     need_game,
     need_offered,

@@ -221,7 +221,7 @@ def extracted(cells: CellFeatures, tuples: Sequence[Sequence[int]]) -> bool:
 def runs(cells: CellFeatures, cells_of_tuple: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """Splits a tuple into runs of neighbouring cells in one word."""
     bits, in_word = cells.bits, 1 if cells.cell is not None else cells.in_word
-    below = [math.prod(cells.sizes_of(cells_of_tuple[:k])).bit_length() - 1 for k in range(len(cells_of_tuple))]
+    shifts = [math.prod(cells.sizes_of(cells_of_tuple[:k])).bit_length() - 1 for k in range(len(cells_of_tuple))]
     pieces: list[tuple[int, int, int, int]] = []
     start = 0
     for k in range(1, len(cells_of_tuple) + 1):
@@ -232,7 +232,7 @@ def runs(cells: CellFeatures, cells_of_tuple: Sequence[int]) -> list[tuple[int, 
         ):
             word, place = divmod(cells_of_tuple[start], in_word)
             column = word if cells.cell is not None else cells.words[word]
-            pieces.append((bits * place, (1 << bits * (k - start)) - 1, below[start], column))
+            pieces.append((bits * place, (1 << bits * (k - start)) - 1, shifts[start], column))
             start = k
     return pieces
 

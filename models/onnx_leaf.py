@@ -64,9 +64,9 @@ class Numbers:
     """A file as a function from observations [n, ...] to numbers."""
 
     def __init__(
-        self, made: tuple[Any, ...], session: Any, output: str, takes: dict[str, tuple[str, Any]], front: str
+        self, arguments: tuple[Any, ...], session: Any, output: str, takes: dict[str, tuple[str, Any]], front: str
     ) -> None:
-        self.made, self.session, self.output, self.takes, self.front = made, session, [output], takes, front
+        self.arguments, self.session, self.output, self.takes, self.front = arguments, session, [output], takes, front
         self.last: Any = None
         self.bound: Any = None
         """Observations, their numbers, and a binding to their memory: a run takes half the time of `session.run`."""
@@ -115,7 +115,7 @@ class Numbers:
         return numbers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return read_again, self.made
+        return read_again, self.arguments
 
 
 def read_again(game: Game, path: Path, threads: int, view: str) -> Callable[[Observation], Any]:

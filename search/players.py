@@ -324,8 +324,8 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         except UserError as problem:
             raise UserError(f"player {text!r}: {problem}") from None
     if kind == BEST:
-        deep = game.search.best == "mcts" and any(word.startswith("depth=") for word in words)
-        kind, words = "search" if deep else game.search.best, [BEST, *words]
+        by_depth = game.search.best == "mcts" and any(word.startswith("depth=") for word in words)
+        kind, words = "search" if by_depth else game.search.best, [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
     if kind == PROGRAM:

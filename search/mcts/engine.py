@@ -253,7 +253,7 @@ class Mcts(BaseSearch):
         tree, S, A, rules, spec = self.tree, self._S, self._B.A[0], self.game.rules, self._spec
         signs, offsets = np.zeros(most), np.zeros(most)
         endings = [(0, NONE)] * most
-        asked: list[int] = []
+        pending: list[int] = []
         added: list[int] = []
         done = 0
         try:
@@ -277,25 +277,25 @@ class Mcts(BaseSearch):
                     continue
                 signs[b] = -1.0 if player == 1 else 1.0
                 offsets[b] = outcome if spec.to_go else 0.0
-                self._batch_rows[len(asked)] = S[ROW]
-                asked.append(b)
-            values = np.zeros(len(asked))
-            if asked and self._advises:
-                rows = self._batch_rows[: len(asked)]
+                self._batch_rows[len(pending)] = S[ROW]
+                pending.append(b)
+            values = np.zeros(len(pending))
+            if pending and self._advises:
+                rows = self._batch_rows[: len(pending)]
                 values, logits = advised(self.evaluator, rows, self._T, self.game.max_actions)
-                for b, weights in zip(asked, logits, strict=True):
+                for b, weights in zip(pending, logits, strict=True):
                     if endings[b][1] != NONE:
                         softmax_prior(tree, endings[b][1], weights)
-            elif asked and self._values is not None:
-                self._values(self._batch_rows[: len(asked)], values, self._T)
-            tree.counts[M.LEAVES] += len(asked)
+            elif pending and self._values is not None:
+                self._values(self._batch_rows[: len(pending)], values, self._T)
+            tree.counts[M.LEAVES] += len(pending)
         except BaseException:
             for b in range(done):
                 give_back(tree, b)
             raise
         if callable(self.options.prior) and added:
             self._ask_policy(np.array(added))
-        offsets[asked] += signs[asked] * values
+        offsets[pending] += signs[pending] * values
         for b in range(done):
             if tree.lengths[b]:
                 ending, node = endings[b]

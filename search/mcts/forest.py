@@ -154,14 +154,14 @@ def compiled_forest(rules: Rules, spec: LeafSpec, room: Path) -> ForestFunctions
         for k in range(trees.shape[0]):
             g = trees[k]
             tree, root = tree_of(forest, g), paths.root[g]
-            asks = False
+            needs_value = False
             if paths.fresh[g]:
-                asks = True
+                needs_value = True
                 for w in range(rows.shape[1]):
                     S[ROW, w] = tree.rows[root, w]
                 paths.node[g] = root
             # Simulations that need no evaluator are finished at once, one after another
-            while not asks and paths.left[g] > 0 and not is_proven(tree, root):
+            while not needs_value and paths.left[g] > 0 and not is_proven(tree, root):
                 edge = np.int64(NONE)
                 if simulations > 0:
                     visits = halving.wanted[tree.end[root] - tree.first[root], simulations - paths.left[g]]
@@ -177,11 +177,11 @@ def compiled_forest(rules: Rules, spec: LeafSpec, room: Path) -> ForestFunctions
                     if player == TERMINAL and rule != EVALUATE:
                         back_up(tree, 0, finished_value(rule, win, draw, loss, outcome), node, ending == ENDED)
                     else:
-                        asks = True
+                        needs_value = True
                         paths.node[g], paths.ended[g] = node, ending == ENDED
                         paths.sign[g] = -1.0 if player == 1 else 1.0
                         paths.offset[g] = outcome if to_go else 0.0
-            if asks:
+            if needs_value:
                 paths.asked[n] = g
                 for w in range(rows.shape[1]):
                     rows[n, w] = S[ROW, w]

@@ -76,8 +76,8 @@ def halve(tree: MctsTree, root: int, considered: int, simulations: int, run: Cal
     edge. Returns the edge that is left. An action makes all its simulations of a round in one call; in the schedule of
     `visits_wanted`, for trees that search side by side, actions take turns.
     """
-    where = edges_of(tree, root)
-    edges = np.arange(where.start, where.stop)
+    edge_slice = edges_of(tree, root)
+    edges = np.arange(edge_slice.start, edge_slice.stop)
     noise = np.array([-math.log(-math.log(max(float(uniform(tree.stream)), 1e-300))) for _ in edges])
     noisy = noise + np.log(np.maximum(tree.prior[edges], 1e-12))
     player = int(tree.player[root])

@@ -109,9 +109,9 @@ def make_descend(rules: Rules, stages: int, room: Path) -> Compiled:
                 S[ROOT_ROW, w] = tree.rows[node, w]
             apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
             # Chance is drawn, up to a stage at which the evaluator is asked
-            asks = fresh and not options.one_ply and at_chance
+            may_stop_at_chance = fresh and not options.one_ply and at_chance
             player = current_player(S, ROW, T)
-            while player == CHANCE and not (asks and is_asked(stages, stage(S, ROW, T))):
+            while player == CHANCE and not (may_stop_at_chance and is_asked(stages, stage(S, ROW, T))):
                 sample_outcome(S, ROW, tree.stream, T)
                 player = current_player(S, ROW, T)
             if player < 0:

@@ -26,7 +26,7 @@ from leafwise.envs.core.play.players import play_out
 from leafwise.envs.registry import as_game
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
-from leafwise.search.search_options import MOST_SECONDS
+from leafwise.search.search_options import MAX_SECONDS
 from leafwise.training.evaluation.match_workers import Maker, MatchJob, MatchOutcome, from_text, matches_for, unseen
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, plies_of
 from leafwise.training.evaluation.openings import openings as distinct_openings
@@ -630,8 +630,8 @@ def ready(
     tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
     tournament.opening(0)
     check_backend(processes, cluster)
-    if not 0 < seconds <= MOST_SECONDS:
-        raise UserError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
+    if not 0 < seconds <= MAX_SECONDS:
+        raise UserError(f"arena: expected seconds above 0 and at most {MAX_SECONDS:,.0f}, got {seconds!r}")
     tournament.keep_in(file, resume)
     if isinstance(players, Mapping):
         return tournament, players

@@ -6,7 +6,6 @@ program. A run is named `run:NAME`; NAME is a folder of runs with a model in it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from leafwise.analysis import ending
+from leafwise.analysis import ending, has_solver
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -26,7 +25,7 @@ from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.play.by_name import outcome_names
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder, Step, read_games
 from leafwise.envs.core.play.players import named_ai, own_programs
-from leafwise.envs.core.play.solver import LEVELS, need_solver
+from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import LEARNED, is_for, shipped_model
@@ -180,15 +179,6 @@ def player_text(game: Game, player: str) -> str:
 def leaf_source(leaf: str) -> str:
     """Returns what `leafwise.load` calls a leaf that a page names."""
     return str(run_models().get(leaf, leaf)) if leaf.startswith(RUN) else leaf
-
-
-@lru_cache(VARIANTS)
-def has_solver(game: Game) -> bool:
-    """Whether the game has an exact solver that takes this variant."""
-    with contextlib.suppress(UserError):
-        need_solver(game)
-        return True
-    return False
 
 
 @lru_cache(VARIANTS)

@@ -274,7 +274,7 @@ def checked_row(game: Game, given: Any) -> Array:
         if not is_valid(row[None], FIRST, game.thread_tables):
             raise _refused(game, row, "")
     elif (fault := game._row_reader.fault(row)) is not None:
-        raise _refused(game, row, f": {fault.rule}: {fault.told}")
+        raise _refused(game, row, f": {fault.rule}: {fault.message}")
     return row
 
 

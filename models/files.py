@@ -60,7 +60,7 @@ def described(network: Network) -> dict[str, Any]:
     tables = kind.used(network) if kind.used else kind.tables(game, own)
     told = {"format": FORMAT, "game": game.name, "options": game.given_options, "kind": kind.name}
     told |= {"feature_version": kind.version(game, own), **own}
-    return told | {"tables": {name: table.told() for name, table in tables.items()}}
+    return told | {"tables": {name: table.metadata() for name, table in tables.items()}}
 
 
 def load_network(

@@ -38,7 +38,7 @@ class AccessViolation(Exception):
     """An array refuses an index or a value; the message is "expected ..., got ..."."""
 
 
-class Guard:
+class ArrayGuard:
     """The label of an array, and which rows may be read and written."""
 
     def __init__(self, label: str, *, writable: bool = True, exact: bool = False) -> None:
@@ -88,12 +88,12 @@ class Guard:
             fitting = f"a number in {low}..{high} ({array.dtype})"
             raise AccessViolation(f"expected {fitting} in {self.label}{_index_text(key)}, got {number}")
 
-    def part(self, key: Any) -> Guard:
+    def part(self, key: Any) -> ArrayGuard:
         """Returns the guard of a part of the array. Row k of `S` is writable if that row may be written."""
         first = key[0] if isinstance(key, tuple) else key
         is_limited = self.writes is not None and type(first) in WHOLE_NUMBERS
         writable = self.writable and (not is_limited or int(first) in (self.writes or ()))
-        return Guard(f"{self.label}{_index_text(key)}", writable=writable, exact=self.exact)
+        return ArrayGuard(f"{self.label}{_index_text(key)}", writable=writable, exact=self.exact)
 
 
 def _index_text(key) -> str:
@@ -104,7 +104,7 @@ def _index_text(key) -> str:
 class Guarded(np.ndarray[Any, Any]):
     """An array with a guard. A slice of it is guarded too, a computed result is not."""
 
-    guard: Guard | None
+    guard: ArrayGuard | None
 
     def __array_finalize__(self, source) -> None:
         self.guard = None
@@ -127,7 +127,7 @@ class Guarded(np.ndarray[Any, Any]):
         super().__setitem__(key, value)
 
 
-def guarded(array: Row, guard: Guard) -> Row:
+def guarded(array: Row, guard: ArrayGuard) -> Row:
     """Returns a view of an array that checks every access with `guard`."""
     view = array.view(Guarded)
     view.guard = guard
@@ -145,7 +145,7 @@ def arrays_of(T: Any, path: str = "") -> Iterator[tuple[str, Row]]:
 def guarded_tables(T: Any, scratch: frozenset[str], path: str = "") -> Any:
     """Returns a nested tuple with every array guarded; only those named in `scratch` may be written."""
     if isinstance(T, np.ndarray):
-        return guarded(T, Guard(f"T.{path}", writable=path in scratch))
+        return guarded(T, ArrayGuard(f"T.{path}", writable=path in scratch))
     if not isinstance(T, tuple):
         return T
     names = getattr(T, "_fields", [""] * len(T))
@@ -153,7 +153,7 @@ def guarded_tables(T: Any, scratch: frozenset[str], path: str = "") -> Any:
     return T._make(parts) if hasattr(T, "_make") else tuple(parts)
 
 
-class Block:
+class JunkBlock:
     """An array filled with junk before a rule sees it: rules get `array`, `plain` has no guard.
 
     There are two kinds of junk, values that no game would write. A result that differs between them was not written, or was
@@ -164,7 +164,7 @@ class Block:
         kinds = b"\0\1" if dtype.kind == "b" else b"\x5a\x25"
         self.junk = [np.frombuffer(bytes([kind] * dtype.itemsize), dtype)[0] for kind in kinds]
         self.label, self.plain = label, np.empty(shape, dtype)
-        self.guard = Guard(label, exact=True)
+        self.guard = ArrayGuard(label, exact=True)
         self.array: Row = guarded(self.plain, self.guard) if is_guarded else self.plain
 
     def clear(self, kind: int) -> None:
@@ -260,7 +260,7 @@ class RuleCaller:
         """Tables whose scratch keeps the contents of earlier calls, and tables renewed at each position."""
         scratch = [np.asarray(array).view(np.ndarray) for path, array in arrays_of(self.fresh) if path in game.scratch]
         self._scratch = [(array, array.copy()) for array in scratch]
-        self._blocks: dict[tuple[str, int], Block] = {}
+        self._blocks: dict[tuple[str, int], JunkBlock] = {}
         self._entries: dict[Any, Callable[..., Any]] = {}
         self._compiling_s = 0.0
 
@@ -286,10 +286,10 @@ class RuleCaller:
     def text(self, row: Row) -> str:
         return str(self.write(row.copy(), self.T))
 
-    def block(self, label: str, n: int, shape: tuple[int, ...], dtype: Any) -> Block:
+    def block(self, label: str, n: int, shape: tuple[int, ...], dtype: Any) -> JunkBlock:
         """Returns the array of n rows (or words) with a label, the same one every time."""
         if (label, n) not in self._blocks:
-            self._blocks[label, n] = Block((n, *shape), np.dtype(dtype), label, is_guarded=self.guarded)
+            self._blocks[label, n] = JunkBlock((n, *shape), np.dtype(dtype), label, is_guarded=self.guarded)
         return self._blocks[label, n]
 
     def call(
@@ -329,11 +329,11 @@ class RuleCaller:
         T: Any = None,
         rows: int = 2,
         writes: frozenset[int] = frozenset(),
-        blocks: Mapping[Block, Any] | None = None,
+        blocks: Mapping[JunkBlock, Any] | None = None,
         kind: int = 0,
         size: str = "",
         function: Callable[..., Any] | None = None,
-    ) -> tuple[Any, Block]:
+    ) -> tuple[Any, JunkBlock]:
         """Calls a rule once and returns its answer and `S`, of which it may write the rows in `writes`.
 
         `S` has `rows` rows: those in `given`, and junk. `blocks` are other arrays among the arguments `more`, with their
@@ -362,7 +362,7 @@ class RuleCaller:
         return answer, S
 
     def twice(
-        self, read: Callable[[Any, Block], Any], rule: str, given: Mapping[int, Row], *more: Any, **options: Any
+        self, read: Callable[[Any, JunkBlock], Any], rule: str, given: Mapping[int, Row], *more: Any, **options: Any
     ) -> Any:
         """Calls a rule with each kind of junk, and returns both results of `read(answer, S)`."""
         return [read(*self.once(rule, given, *more, kind=kind, **options)) for kind in (0, 1)]
@@ -428,7 +428,7 @@ class RuleCaller:
         P, writable = self.block("P", OUT + limit, (), np.float64), frozenset(range(OUT, OUT + limit))
         P.guard.permit(frozenset(), writable)
 
-        def read(n, S: Block) -> tuple[list[float], Row]:
+        def read(n, S: JunkBlock) -> tuple[list[float], Row]:
             kept = S.is_junk(TO) and P.is_junk(slice(OUT))
             expect(kept, rule, "only the rows from o on to be written", "a change of one before")
             expect(0 < n <= limit, rule, f"1 to {limit} outcomes (max_outcomes)", n)
@@ -464,7 +464,7 @@ class RuleCaller:
         arrays, layout = {name: block.array for name, block in blocks.items()}, self.game.view(view).layout
         O = arrays[""] if layout is None else layout(**arrays)
 
-        def read(answer, S: Block) -> Arrays:
+        def read(answer, S: JunkBlock) -> Arrays:
             for block in blocks.values():
                 alone = block.is_junk([0, 2])
                 expect(alone, rule, "only observation e to be written", f"a change of another in {block.label}")
@@ -586,7 +586,7 @@ def _expect_alike(first: Row, second: Row, rule: str, expected: str, got: str) -
         raise RuleFault(rule, f"expected {expected}, got {got.format(word)}")
 
 
-def _with_size(fault: RuleFault, size: str, blocks: Sequence[Block]) -> RuleFault:
+def _with_size(fault: RuleFault, size: str, blocks: Sequence[JunkBlock]) -> RuleFault:
     """Adds to a fault which size of the game an index exceeded."""
     outside = any(f" of {block.label}" in fault.message for block in blocks) or "IndexError" in fault.message
     if fault.everywhere or not outside or "rows (" in fault.message:

@@ -27,7 +27,7 @@ from leafwise.envs.core.check.rule_caller import (
     U_OUT,
     U_TO,
     Arrays,
-    Block,
+    JunkBlock,
     Row,
     RuleCaller,
     RuleFault,
@@ -83,7 +83,7 @@ class Walk:
         self.checker = Checker(caller, self.rng)
         self.altered_rng = Random(seed)
         self.altered_checker = Checker(caller, self.altered_rng)
-        self.seen: dict[bytes, list[Step]] = {}
+        self.seen: dict[bytes, list[Successor]] = {}
         self._queue: deque[Row] = deque()
         self._queued: set[bytes] = set()
         """Rows that are or were in the queue."""
@@ -120,7 +120,7 @@ class Walk:
     def _row(self, known: bytes) -> Row:
         return np.frombuffer(known, dtype=self.caller.game.dtype)
 
-    def _visit(self, row: Row) -> list[Step]:
+    def _visit(self, row: Row) -> list[Successor]:
         """Checks a position when it is new and returns its successors; counts draws at the first stages of each kind."""
         known = row.tobytes()
         if known not in self.seen:
@@ -364,7 +364,7 @@ TRIED = 3
 """Symmetries whose successors are compared at one position."""
 
 
-class Step(NamedTuple):
+class Successor(NamedTuple):
     """A successor of a position, by an action or by chance."""
 
     row: Row
@@ -384,7 +384,7 @@ class Checker:
     moved: set[int] = field(default_factory=set)
     """Symmetries that changed a position or an action."""
 
-    def check(self, row: Row) -> list[Step]:
+    def check(self, row: Row) -> list[Successor]:
         """Checks a position and returns its successors; raises RuleFault, with the position, for a broken promise."""
         caller, number = self.caller, f"row {words(row)}"
         caller.renew()
@@ -460,7 +460,7 @@ class Checker:
                 within = f"{box.low[place]:g}..{box.high[place]:g} (observation space)"
                 raise RuleFault(rule, f"expected {label} in {within}, got {seen[name][place]:g}")
 
-    def _check_key(self, row: Row, acts: int, steps: list[Step]) -> None:
+    def _check_key(self, row: Row, acts: int, steps: list[Successor]) -> None:
         """Checks that rows with the same key have the same future."""
         caller = self.caller
         key = int(caller.ask("key", row))
@@ -473,7 +473,7 @@ class Checker:
         alike = all(known[what] == future[what] for what in known.keys() & future.keys())
         expect(alike, "key", "another key for another row", key)
 
-    def _decision(self, row: Row) -> list[Step]:
+    def _decision(self, row: Row) -> list[Successor]:
         caller, game = self.caller, self.caller.game
         legal = caller.numbers("legal_actions", row)
         expect(legal, "legal_actions", "at least one action at a decision", "none")
@@ -488,14 +488,14 @@ class Checker:
         tried = legal if len(legal) <= MOST_ACTIONS else sorted(self.rng.sample(legal, MOST_ACTIONS))
         return [self._act(row, a) for a in tried]
 
-    def _act(self, row: Row, a: int) -> Step:
+    def _act(self, row: Row, a: int) -> Successor:
         caller = self.caller
         with during(f"action {caller.game.actions[a]!r}"):
             cost = caller.whole_number("action_cost", row, np.int64(a))
             expect(cost in (0, 1), "action_cost", "0 or 1", cost)
-            return Step(caller.after(row, a), a, cost)
+            return Successor(caller.after(row, a), a, cost)
 
-    def _chance(self, row: Row) -> list[Step]:
+    def _chance(self, row: Row) -> list[Successor]:
         caller, law = self.caller, self.caller.outcomes(row)
         rows = [after.tobytes() for _, after in law]
         expect(len(set(rows)) == len(rows), "chance_outcomes", "outcomes that differ", "one row twice")
@@ -509,9 +509,9 @@ class Checker:
             expect(drawn.tobytes() in rows, "sample_outcome", "one of the outcomes", f"the row {words(drawn)}")
             expect((drawn == again).all(), "sample_outcome", "one outcome for one stream", "two")
         check_afterstates(caller, row, law)
-        return [Step(after, -1, 0) for _, after in law]
+        return [Successor(after, -1, 0) for _, after in law]
 
-    def _check_images(self, row: Row, acts: int, steps: Sequence[Step]) -> None:
+    def _check_images(self, row: Row, acts: int, steps: Sequence[Successor]) -> None:
         """Checks the symmetries at a position with the successors `steps`."""
         caller, count, rng = self.caller, self.caller.symmetries, self.rng
         expect((caller.image(row, 0) == row).all(), "transform", "symmetry 0 to leave the row", "another row")
@@ -531,7 +531,7 @@ class Checker:
             with during(f"symmetry {k}"):
                 self._check_image(row, acts, steps, k, images[k])
 
-    def _check_image(self, row: Row, acts: int, steps: Sequence[Step], k: int, turned: Row) -> None:
+    def _check_image(self, row: Row, acts: int, steps: Sequence[Successor], k: int, turned: Row) -> None:
         caller, rule = self.caller, "transform"
         theirs = caller.player(turned)
         expect(theirs == acts, rule, f"the same player to act, {acts}", theirs)
@@ -577,7 +577,7 @@ def written_afterstates(caller: RuleCaller, row: Row) -> Row:
     rule, limit = "afterstates", caller.game.max_actions
     writable = frozenset(range(FIRST, FIRST + limit))
 
-    def read(n, S: Block) -> Row:
+    def read(n, S: JunkBlock) -> Row:
         expect(0 <= int(n) <= limit, rule, f"a number of actions in 0..{limit} (max_actions)", int(n))
         return S.plain[FIRST : FIRST + int(n)].copy()
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
-from leafwise.envs.core.compile.jit import Direct, bind
+from leafwise.envs.core.compile.jit import ResolvedEntry, bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
@@ -118,7 +118,7 @@ class Observer:
     def __init__(self, game: Game, view: str = DEFAULT_VIEW, *, masked: bool = True) -> None:
         """Without `masked` nobody asks which actions are legal: masks are [n, 0]."""
         self.game, self._columns = game, len(game.actions) if masked else 0
-        self._look = Direct(make_look(game.rules_seen(view), game.room))
+        self._look = ResolvedEntry(make_look(game.rules_seen(view), game.room))
         self._tables = game.tables()
         self._blank = new_observations(game, 0, view)
         self._room: Any = None

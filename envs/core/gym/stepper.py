@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Bools, Bytes, Floats, Ints, Words
-from leafwise.envs.core.compile.emitted import hold
+from leafwise.envs.core.compile.emitted import bind_arguments
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
@@ -453,7 +453,7 @@ class Stepper:
         """Does a task other than ACT, once, in each environment; compiles at the first one."""
         if self.call is not_begun:
             step = make_step(*self._parts, plain=True) if self._asked else shared_step(*self._parts)
-            self.call = hold(step, self.buffers, self.tables)
+            self.call = bind_arguments(step, self.buffers, self.tables)
         self.buffers.task[:] = task
         try:
             self.step()

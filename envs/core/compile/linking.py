@@ -40,7 +40,7 @@ from leafwise.envs.core.compile.cache import warn_not_kept
 from leafwise.envs.core.compile.emitted import BoundArguments
 from leafwise.envs.core.compile.errors import explained_error
 from leafwise.envs.core.compile.pipeline import Pipeline, QuickFlags, loaded, without_colours
-from leafwise.envs.core.interrupts import whole
+from leafwise.envs.core.interrupts import uninterrupted
 from leafwise.envs.core.waiting import loading
 
 PREFIX = "leafwise."
@@ -293,7 +293,7 @@ class Function(CPUDispatcher):
             del self.overloads[kinds]
         if kinds in self.overloads:
             return self.overloads[kinds].entry_point
-        with _no_garbage_collection(), without_colours(), whole():
+        with _no_garbage_collection(), without_colours(), uninterrupted():
             return self._compile(sig, inside=self._inside and not self.called_from_python)
 
     def compile_inside(self, kinds: tuple[Any, ...]) -> None:

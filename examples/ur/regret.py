@@ -112,7 +112,11 @@ def page_of(results: dict[str, Any]) -> str:
     ]
     if results["trained"]:
         columns = [found["search"] for found in results["trained"][0]["found"]]
-        lines += ["", "Mean loss in percentage points after more and more training. Each row is one run of the recipe:", ""]
+        lines += [
+            "",
+            "Mean loss in percentage points after more and more training. Each row is one run of the recipe:",
+            "",
+        ]
         lines += ["| iterations | processor time | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
         for run in results["trained"]:
             cells = " | ".join(f"{found['loss']:.3f} +- {found['half']:.3f}" for found in run["found"])

@@ -21,7 +21,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import Forfeit, UserError
-from leafwise.envs.core.play.gamefile import Recorder
+from leafwise.envs.core.play.gamefile import GameRecorder
 from leafwise.envs.core.play.players import play_out
 from leafwise.envs.registry import as_game
 from leafwise.models.players import player
@@ -73,7 +73,7 @@ def play_game(
         if hasattr(who, "stream"):
             who.stream = new_stream(derived(seed, PLAYER + (k != seat)))
     stream, start = new_stream(seed), game.start() if opening is None else opening
-    recorder = Recorder(start, [who.name for who in seats], seed)
+    recorder = GameRecorder(start, [who.name for who in seats], seed)
     paces, moves, latest, last, turn = [NO_TIMES] * len(seats), 0, start, -1, 0.0
 
     def choose(state: State) -> int:

@@ -101,10 +101,13 @@ class Games:
 
     def figures(self, told: Json) -> list[str]:
         """Returns the table of figures."""
-        first, other = told["score"][0], f"hand-made (`{told['hand_made']}`)" if told["hand_made"] else "random play"
+        first, other = (
+            told["score"][0],
+            f"hand-made score `{told['hand_made']}`" if told["hand_made"] else "random play",
+        )
         if first["players"] == 2:
             lines = [
-                f"The table shows the mean result against {other} in the same search, with 95 % intervals.",
+                f"The table shows the mean result against {'the ' * bool(told['hand_made'])}{other} in the same search, with 95 % intervals.",
                 "A win counts 1, a loss -1.",
                 "",
                 "| search depth | games | mean |",
@@ -115,7 +118,7 @@ class Games:
             lines = [
                 "The table shows mean returns in the same search on the same seeds, with 95 % intervals.",
                 "",
-                f"| search depth | games | learned | {other} |",
+                f"| search depth | games | network | {other} |",
                 "|---|---|---|---|",
             ]
             for s in told["score"]:

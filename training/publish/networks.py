@@ -105,9 +105,10 @@ class Games:
             told["score"][0],
             f"hand-made score `{told['hand_made']}`" if told["hand_made"] else "random play",
         )
+        article = "the " if told["hand_made"] else ""
         if first["players"] == 2:
             lines = [
-                f"The table shows the mean result against {'the ' * bool(told['hand_made'])}{other} in the same search, with 95 % intervals.",
+                f"The table shows the mean result against {article}{other} in the same search, with 95 % intervals.",
                 "A win counts 1, a loss -1.",
                 "",
                 "| search depth | games | mean |",

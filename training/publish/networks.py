@@ -101,10 +101,8 @@ class Games:
 
     def figures(self, told: Json) -> list[str]:
         """Returns the table of figures."""
-        first, other = (
-            told["score"][0],
-            f"hand-made score `{told['hand_made']}`" if told["hand_made"] else "random play",
-        )
+        first = told["score"][0]
+        other = f"hand-made score `{told['hand_made']}`" if told["hand_made"] else "random play"
         article = "the " if told["hand_made"] else ""
         if first["players"] == 2:
             lines = [

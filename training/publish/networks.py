@@ -319,7 +319,7 @@ class Chances(Games):
         if scaled := told["calibrated"]:
             lines.append(
                 f"- calibration: the predicted log odds are multiplied by {scaled['slope']:.3f} and changed by "
-                f"{scaled['offset']:+.3f}, fitted to {scaled['games']} games of each variant on selection seeds from "
+                f"{scaled['offset']:+.3f}. This was fitted to {scaled['games']} games of each variant on selection seeds from "
                 f"{scaled['first_seed']:,} on"
             )
         return lines

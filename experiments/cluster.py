@@ -229,13 +229,14 @@ def page(config: Config, found: Mapping[str, Any]) -> list[str]:
                 + [f"{f['megabytes']:.0f}" if f["megabytes"] else "-"]
             )
     lines = [
-        "# Executors: one process, several, a cluster", "",
-        f"{found['hardware']}; load of the machine at the start {found['load']:.1f}. Times are medians of {config.repeats}",
-        "repeats, after a first one that warms up; the smallest and the largest speedup are in parentheses. Core seconds are",
-        "the processor time of all processes, including the driver and Ray's own. The speedup by core seconds is the largest",
-        f"that free cores would allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
+        "# Speed of one process, several processes and a cluster", "",
+        f"Measured on {found['hardware']}, with a load of {found['load']:.1f} at the start. Times are medians of",
+        f"{config.repeats} repeats, after one repeat that warms up. The speedup is over one process; the smallest",
+        "and the largest are in parentheses. Core seconds are the processor time of all processes, including the",
+        "driver and Ray's own. The last speedup is computed from them: it is the largest that free cores would",
+        f"allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
         "",
-        *table("work | way | seconds: | core seconds: | speedup: | by core seconds: | MB a process:", rows),
+        *table("work | runs in | seconds: | core seconds: | speedup: | speedup by core seconds: | MB per process:", rows),
         "",
     ]  # fmt: skip
     return signed(config, lines)

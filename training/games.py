@@ -26,7 +26,14 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
 from leafwise.search.compiled import CompiledSearch, compiled_search
-from leafwise.search.search_options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
+from leafwise.search.search_options import (
+    ROUNDED,
+    TABLE_FROM,
+    CompiledSearchOptions,
+    SearchBuffers,
+    SearchOptions,
+    make_buffers,
+)
 from leafwise.training.types import Logged
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
@@ -86,8 +93,8 @@ class GameTable(NamedTuple):
 
     S: Array
     """Rows: HERE, AFTER, and those of its searches."""
-    buffers: Buffers
-    other_buffers: Buffers
+    buffers: SearchBuffers
+    other_buffers: SearchBuffers
     """Scratch for searches of a second leaf, whose cached values differ."""
     A: Ints
     """Legal actions, [max_actions]."""
@@ -146,8 +153,10 @@ def guide_of(game: Game, name: str) -> Evaluator | None:
 def share_out(B, actions):
     """Returns buffers for the searches below this number of root actions, which share the limit of nodes."""
     node_cost = B.options.node_cost * actions
-    options = Options(node_cost * ROUNDED, node_cost, *B.options[2:])  # the cutoff and the node cost come first
-    return Buffers(*B[:-1], options)  # type: ignore[call-arg]  # and the options last
+    options = CompiledSearchOptions(
+        node_cost * ROUNDED, node_cost, *B.options[2:]
+    )  # the cutoff and the node cost come first
+    return SearchBuffers(*B[:-1], options)  # type: ignore[call-arg]  # and the options last
 
 
 def forget(table: GameTable) -> None:

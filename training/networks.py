@@ -17,15 +17,15 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.modules import (
-    OVER,
+    ROUNDING,
     FirstOnly,
     TorchNetwork,
-    asked,
     bounds_of,
+    checked_outputs,
     need_memory,
     reason_of,
     size_of,
-    some_inputs,
+    trial_inputs,
 )
 from leafwise.models.network import Module, Says, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
@@ -210,9 +210,9 @@ def need_kept_range(network: TorchNetwork) -> None:
         with torch.no_grad():
             for weights in module.parameters():
                 weights.mul_(factor).add_(factor)  # weights that training could reach; also changes those that are 0
-            outputs = asked(network, module, some_inputs(network)).cpu()
+            outputs = checked_outputs(network, module, trial_inputs(network)).cpu()
         outputs = outputs[:, :1] if network.says == "policy" else outputs
-        if len(wrong := outputs[(outputs < low - OVER) | (outputs > high + OVER)]):  # nan passes here
+        if len(wrong := outputs[(outputs < low - ROUNDING) | (outputs > high + ROUNDING)]):  # nan passes here
             last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")
             expected = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
             raise UserError(f"network {network.name!r}: expected {expected}, got {wrong[0]:g} with larger weights")
@@ -222,7 +222,7 @@ def need_gradients(network: TorchNetwork) -> None:
     """Raises ValueError for a module that fails on a batch in train mode or has no gradients."""
     module, reason = deepcopy(network.module).train(), "none"
     with seeded(0, 0):
-        outputs = asked(network, module, some_inputs(network))
+        outputs = checked_outputs(network, module, trial_inputs(network))
     if outputs.requires_grad:
         try:
             outputs.sum().backward()

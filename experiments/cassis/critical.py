@@ -63,8 +63,9 @@ def study(config: Config) -> None:
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
-        "Share of choices that keep the value, with Wilson's 95 % intervals. Positions come after random actions. In each",
-        "of them some action loses value, and another does not. Ties are broken at random. No network learned from a solver.", "",
+        "The table shows the share of choices that keep the exact value of the game, with Wilson's 95 % intervals.",
+        "Positions come after random actions. In each position some action loses value, and another does not. Ties",
+        "are broken at random. The networks learned without a solver.", "",
         *table(head, rows), "",
     ]  # fmt: skip
     write_page(config, "critical.md", signed(config, lines))

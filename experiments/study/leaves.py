@@ -144,7 +144,7 @@ def play_match(
     }
 
 
-SHARE_HEAD = "positions | depth | number | learned | hand-made | difference in points (95 %)"
+SHARE_HEAD = "kind | depth | positions | learned | hand-made | difference, percentage points (95 % interval)"
 
 
 def share_row(kind: str, found: dict[str, Any]) -> list[str]:
@@ -170,5 +170,5 @@ def games_table(
         own, other = found["ms_per_move"]
         times = f"{own:.2f} / {other:.2f}"
         rows.append([words, f"{found['games']}", counts, share(found, "share"), f"{found['elo']:+.0f}", times])
-    head = "search | games | won / drawn / lost | share of the points (95 %) | Elo | ms per move, learned / hand-made"
-    return table(head, rows)
+    head = "search | games | learned leaf won / drew / lost | share of the points (95 % interval) | Elo difference"
+    return table(f"{head} | ms per move, learned / hand-made", rows)

@@ -149,7 +149,7 @@ def points_table(results: Mapping[str, Found]) -> list[str]:
         counts = " / ".join(str(int((scores == result).sum())) for result in (1, 0, -1))
         rated = f"{found['elo']:+.0f} ± {found['elo_error']:.0f}"
         rows.append([title, f"{len(scores)}", counts, share(found, "share"), rated])
-    return table("match | games | won / drawn / lost | share of the points (95 %) | Elo", rows)
+    return table("match | games | won / drawn / lost | share of the points (95 % interval) | Elo difference", rows)
 
 
 C = TypeVar("C", bound=PlacedStudy)

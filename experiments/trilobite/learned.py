@@ -104,7 +104,14 @@ def judge_small(config: Config, results: Results) -> list[str]:
     models = (config.small, *config.others, "")
     found = [results.find(f"3x3, {m or 'hand-made'}", lambda: leaves.judge(boards(), m)) for m in models]  # noqa: B023
     rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in found]
-    lines = ["## 3x3: every reachable unfinished board, one-ply play", "", *table("leaf | keeps the value", rows), ""]
+    lines = [
+        "## 3x3: every reachable unfinished board, search at depth 1",
+        "",
+        "The table counts the boards in which the choice keeps the exact value of the game.",
+        "",
+        *table("leaf | keeps the value", rows),
+        "",
+    ]
     asked = [results.find(f"3x3, {text}", partial(judge_player, boards, text)) for text in config.players]
     rows = [[f["player"], f"{f['kept']} of {f['positions']}"] for f in asked]
     return [*lines, *(["The same of players:", "", *table("player | keeps the value", rows), ""] if rows else [])]
@@ -138,7 +145,11 @@ def judge_large(config: Config, results: Results, learned: Evaluator) -> list[st
             )
             rows.append(leaves.share_row(kind, found))
     low, high = config.plies
-    lines = [f"## 7x6: critical positions after {low} to {high} moves, share of choices that keep the value", ""]
+    lines = [f"## 7x6: critical positions after {low} to {high} moves", ""]
+    lines += [
+        "The table shows the share of choices that keep the exact value of the game. In a critical position some move loses value.",
+        "",
+    ]
     lines += [f"- {kind}: {what}" for kind, what in KINDS.items()]
     return [*lines, "", *table(leaves.SHARE_HEAD, rows), ""]
 
@@ -153,8 +164,9 @@ def play_large(config: Config, results: Results) -> list[str]:
     searches[f"{1000 * config.seconds:g} ms a move"] = {"seconds": config.seconds}
     low, high = PLIES
     return [
-        "## 7x6: games against the hand-made leaf `lines`, both seats", "",
-        f"Openings of {low} to {high} random moves that are drawn, or where only one reply keeps the value.", "",
+        "## 7x6: games against the hand-made leaf `lines`", "",
+        f"Games begin with {low} to {high} random moves. The opening is a draw with perfect play, or only one reply",
+        "keeps its value. Both players play each opening from both seats.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",
     ]  # fmt: skip
 

@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.models.network import Learned
 from leafwise.search.mcts.forest import Forest, tree_of
 from leafwise.search.mcts.root import add_noise, improved_policy, most_visited, take_back
-from leafwise.search.mcts.tree import Options, nodes_within
+from leafwise.search.mcts.tree import CompiledMctsOptions, nodes_within
 from leafwise.training.alphazero.games import (
     TREE_SEARCHES,
     MctsPlayOptions,
@@ -184,7 +184,9 @@ class ForestRecorder:
         self.game, self.play_options, self.plies = first.game, play_options, plies
         self.at_once = min(MOST, -(-positions // POSITIONS_A_GAME))
         # Searches use the network's policy; their exploration is a share of the range of values
-        self.search_options = Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=False)
+        self.search_options = CompiledMctsOptions(
+            exploration, by_spread=False, temperature=1.0, one_ply=False, policy=False
+        )
         self.memory_mb = memory_mb
         self.kernels, self.T = kernels(self.game), self.game.tables()
         self.S, self.A = self.game.rows(1), np.zeros(self.game.max_actions, np.int64)
@@ -235,7 +237,7 @@ class ForestRecorder:
 
         def noise(trees: Ints) -> None:
             kernels.add_noises(
-                forest.trees, forest.ways, trees, play_options.noise, play_options.concentration, games.kept
+                forest.trees, forest.paths, trees, play_options.noise, play_options.concentration, games.kept
             )
 
         noisy = forest.halving.noisy[: self.at_once * (play_options.gumbel > 0)]
@@ -249,9 +251,9 @@ class ForestRecorder:
             if n + len(active) > len(number_of):
                 record = Record(**{name: grown(part) for name, part in record._asdict().items()})
                 number_of, policies = grown(number_of), grown(policies)
-            kernels.record(forest.trees, forest.ways, active, games, record, policies, number_of, n, play_options)
+            kernels.record(forest.trees, forest.paths, active, games, record, policies, number_of, n, play_options)
             n += len(active)
-            kernels.play(forest.trees, forest.ways, active, games, play_options.sampled, noisy, self.S, self.T)
+            kernels.play(forest.trees, forest.paths, active, games, play_options.sampled, noisy, self.S, self.T)
             # Replace finished games by new ones while more positions are needed
             players, returns = self.ended(games, active)
             over = active[players == TERMINAL]
@@ -293,6 +295,6 @@ class ForestRecorder:
                 acting = active[~over & ((players == seats[active]) == is_newest)]
                 if len(acting):
                     forest.search(games.rows[acting], simulations, acting)
-                    self.kernels.play(forest.trees, forest.ways, acting, games, 0, puct, self.S, self.T)
+                    self.kernels.play(forest.trees, forest.paths, acting, games, 0, puct, self.S, self.T)
             active = active[~over]
         return results.reshape(-1, 2)

@@ -24,8 +24,8 @@ from leafwise.models.network import Learned
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.root import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
-from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
-from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.search.mcts.tree import NONE, ROW, CompiledMctsOptions, MctsTree, find_node, forget_nodes, new_tree
+from leafwise.search.search_options import SearchBuffers, SearchOptions, make_buffers
 from leafwise.training.execution.executor import Ref
 from leafwise.training.games import (
     CHOSEN,
@@ -49,12 +49,12 @@ TREE_SEARCHES = 32
 
 
 class Seat(NamedTuple):
-    """Tree and scratch of one player's searches."""
+    """MctsTree and scratch of one player's searches."""
 
-    tree: Tree
+    tree: MctsTree
     S: Array
     """Scratch rows of the search."""
-    B: Buffers
+    B: SearchBuffers
 
 
 class TreeTable(NamedTuple):
@@ -75,7 +75,7 @@ class TreeTable(NamedTuple):
 
 
 class MctsPlayOptions(NamedTuple):
-    """Options of self-play games."""
+    """CompiledMctsOptions of self-play games."""
 
     simulations: int
     """Number of new simulations for each decision."""
@@ -285,7 +285,9 @@ class TreeRecorder:
         self.record = new_record(self.game, positions + ROOM)
         self.policies = np.zeros((positions + ROOM, self.game.max_actions), np.float32)
         # Searches use the leaf's policy; their exploration is a share of the range of values
-        self.search_options = Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
+        self.search_options = CompiledMctsOptions(
+            exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True
+        )
         self.kernels = kernels(self.game, leaf)
 
     def __reduce__(self) -> Any:

@@ -21,12 +21,12 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import Forfeit, UserError
-from leafwise.envs.core.play.gamefile import Recorder
+from leafwise.envs.core.play.gamefile import GameRecorder
 from leafwise.envs.core.play.players import play_out
 from leafwise.envs.registry import as_game
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
-from leafwise.search.search_options import MOST_SECONDS
+from leafwise.search.search_options import MAX_SECONDS
 from leafwise.training.evaluation.match_workers import Maker, MatchJob, MatchOutcome, from_text, matches_for, unseen
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, plies_of
 from leafwise.training.evaluation.openings import openings as distinct_openings
@@ -73,7 +73,7 @@ def play_game(
         if hasattr(who, "stream"):
             who.stream = new_stream(derived(seed, PLAYER + (k != seat)))
     stream, start = new_stream(seed), game.start() if opening is None else opening
-    recorder = Recorder(start, [who.name for who in seats], seed)
+    recorder = GameRecorder(start, [who.name for who in seats], seed)
     paces, moves, latest, last, turn = [NO_TIMES] * len(seats), 0, start, -1, 0.0
 
     def choose(state: State) -> int:
@@ -630,8 +630,8 @@ def ready(
     tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
     tournament.opening(0)
     check_backend(processes, cluster)
-    if not 0 < seconds <= MOST_SECONDS:
-        raise UserError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
+    if not 0 < seconds <= MAX_SECONDS:
+        raise UserError(f"arena: expected seconds above 0 and at most {MAX_SECONDS:,.0f}, got {seconds!r}")
     tournament.keep_in(file, resume)
     if isinstance(players, Mapping):
         return tournament, players

@@ -21,7 +21,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import Forfeit
-from leafwise.envs.core.play.gamefile import GameRecord, Recorder
+from leafwise.envs.core.play.gamefile import GameRecord, GameRecorder
 from leafwise.envs.core.waiting import speak
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
@@ -105,7 +105,7 @@ class MatchRunner:
     def play(self, job: MatchJob) -> MatchOutcome:
         """Plays a game to its end, or to a fault."""
         moves, seconds = [0, 0], [0.0, 0.0]
-        recorder = Recorder(job.opening, job.names, job.chance)
+        recorder = GameRecorder(job.opening, job.names, job.chance)
 
         def choose(state: State) -> int:
             at = state.current_player
@@ -165,7 +165,7 @@ def lost(fault: Fault, game: Game) -> MatchOutcome:
     return MatchOutcome(-worth if fault.seat == 0 else worth, fault=fault)
 
 
-def recorded(recorder: Recorder, outcome: MatchOutcome) -> GameRecord:
+def recorded(recorder: GameRecorder, outcome: MatchOutcome) -> GameRecord:
     """Returns the record of a game, with the fault that ended it, if any."""
     fault = outcome.fault
     if fault is None:
@@ -175,7 +175,7 @@ def recorded(recorder: Recorder, outcome: MatchOutcome) -> GameRecord:
 
 def unseen(job: MatchJob, outcome: MatchOutcome) -> GameRecord:
     """Returns the record of a game whose process was killed: its opening and how it ended."""
-    return recorded(Recorder(job.opening, job.names, job.chance), outcome)
+    return recorded(GameRecorder(job.opening, job.names, job.chance), outcome)
 
 
 def serve(

@@ -34,7 +34,7 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
-from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.search.search_options import SearchBuffers, SearchOptions, make_buffers
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.execution import executor_for, in_pieces
 from leafwise.training.execution.executor import Ref
@@ -232,7 +232,7 @@ class Trainer(NamedTuple):
     """Rows: HERE, AFTER, and scratch of the search or of the positions that can follow a decision."""
     A: Ints
     """Legal actions of row HERE, [max_actions]."""
-    buffers: Buffers
+    buffers: SearchBuffers
     siblings: Siblings
     R: Words
     """Random stream, [2]."""
@@ -346,7 +346,9 @@ def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
     near = game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
     if depth == 1 and near:
         return make_best_sibling(game, network, layout, valued)
-    leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
+    leaf = Evaluator(
+        "leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.prefetch)
+    )
     search = compiled_search(game, leaf).plain
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
@@ -394,7 +396,7 @@ def make_learn(
     boards, tuple_index, potential = board.seen, board.tuple_index, board.potential
     small, tables = small_bits(cells, layout.small), len(cells.tables)
     index_of = cells.index or bind(game.room, inline=True)(no_index)
-    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.fetch
+    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.prefetch
 
     @bind(game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):

@@ -159,24 +159,28 @@ def card(path: Path, kind: Any) -> str:
     metadata = load_tensors(path)[1]
     options = "".join(f", {name} = {value}" for name, value in metadata["options"].items())
     lines = [
-        f"# {metadata['game']}{options}: a shipped {kind.WHAT}",
+        f"# {metadata['game']}{options}: a {kind.WHAT}",
         "",
         *kind.about(path, metadata),
         f"`leafwise.load({source_of(path)!r})` loads it.",
         "",
+        "## Results",
+        "",
+        *kind.figures(metadata),
+        "",
+        "## Training",
+        "",
+        "The first command trains such a network today. The others made this file, each at the commit that it names.",
+        "",
+        f"- today: `{train_command(metadata)}`; the other options come from the game's recipe",
+        f"- time: {metadata['steps']:,} {kind.UNIT}, {metadata['seconds']:,.0f} s of processor time on {metadata['hardware']}",
+        *kind.made(metadata),
+        command_line("command", metadata["command"], metadata["commit"]),
     ]
-    lines.append(command_line("command", metadata["command"], metadata["commit"]))
     for start in starts(metadata):
         spent = f"{start['steps']:,} {kind.UNIT}, {start['seconds']:,.0f} s"
-        what = f"it started from a model ({spent}) of this command"
+        what = f"it started from an earlier model ({spent}) of this command"
         lines.append(command_line(what, start["command"], start["commit"]))
-    lines.append(
-        f"- today: `{train_command(metadata)}`; all other options have the values of the game's recipe, or the method's defaults"
-    )
-    lines.append(
-        f"- {metadata['steps']:,} {kind.UNIT} in {metadata['seconds']:,.0f} s of processor time on {metadata['hardware']}"
-    )
-    lines += [*kind.made(metadata), "", *kind.figures(metadata), ""]
     lines.append(command_line("published with", f"{metadata['publication']} --run RUN", metadata["published_at"]))
     return "\n".join([*lines, ""])
 

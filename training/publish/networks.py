@@ -91,21 +91,23 @@ class GamesKind:
     def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
         layers, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
-        return [f"A network with a sparse first layer, layers {layers}, {size:.2f} MB."]
+        return [
+            f"The network has a sparse first layer. Widths of its layers: {layers}. Size of the file: {size:.2f} MB."
+        ]
 
     def made(self, metadata: Json) -> list[str]:
         """Returns how the model was chosen."""
-        return ["- chosen by games on selection seeds"]
+        return ["- selection: by games on selection seeds"]
 
     def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures."""
-        first, other = (
-            metadata["score"][0],
-            f"hand-made (`{metadata['hand_made']}`)" if metadata["hand_made"] else "random play",
-        )
+        first = metadata["score"][0]
+        other = f"hand-made score `{metadata['hand_made']}`" if metadata["hand_made"] else "random play"
+        article = "the " if metadata["hand_made"] else ""
         if first["players"] == 2:
             lines = [
-                f"Mean result against {other} in the same search, a win 1, a loss -1, with 95 % intervals:",
+                f"The table shows the mean result against {article}{other} in the same search, with 95 % intervals.",
+                "A win counts 1, a loss -1.",
                 "",
                 "| search depth | games | mean |",
                 "|---|---|---|",
@@ -113,9 +115,9 @@ class GamesKind:
             ]
         else:
             lines = [
-                "Mean return in the same search on the same seeds, with 95 % intervals:",
+                "The table shows mean returns in the same search on the same seeds, with 95 % intervals.",
                 "",
-                f"| search depth | games | learned | {other} |",
+                f"| search depth | games | network | {other} |",
                 "|---|---|---|---|",
             ]
             for s in metadata["score"]:
@@ -182,18 +184,19 @@ class SolverKind(GamesKind):
 
     def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
-        return [*super().about(path, metadata), "It says what a position is worth to the player who acts."]
+        return [
+            *super().about(path, metadata),
+            "It predicts the result for the player who acts, from -1 (a loss) to 1 (a win).",
+        ]
 
     def made(self, metadata: Json) -> list[str]:
         """Returns how the model was chosen."""
         words = metadata["command"].split()
         nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
-        if not nodes:
-            return ["- it learned from no solver, and was chosen by matches against earlier networks"]
-        return [
-            f"- a target is exact if the solver's alpha-beta search needs at most {nodes:,} nodes, without an opening table; else",
-            "  it is a value of the network's own search. The network was chosen by matches against earlier ones",
-        ]
+        targets = "values of its own search; no solver"
+        if nodes:
+            targets = f"exact values if the solver needs at most {nodes:,} nodes, else values of its own search"
+        return [f"- targets: {targets}", "- selection: by matches against earlier networks"]
 
     def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures, or where they are."""
@@ -201,17 +204,21 @@ class SolverKind(GamesKind):
         if not first:
             page = "sizes" if metadata["options"] else "turns"
             return [
-                f"`python -m leafwise.experiments.{metadata['game']}.{page}` measures it; its page is",
-                f"[{page}.md](../../experiments/{metadata['game']}/{page}.md).",
+                f"[A study](../../experiments/{metadata['game']}/{page}.md) measures its strength.",
+                f"`python -m leafwise.experiments.{metadata['game']}.{page}` repeats the study.",
             ]
         low, high = first["plies"]
-        ahead = f"actions of players who search {first['ahead']} decisions deep without a score"
+        players = "players who choose at random"
+        if first["ahead"]:
+            players = (
+                f"players who see wins and losses {first['ahead']} decisions ahead, and otherwise choose at random"
+            )
         lines = [
-            f"Share of {first['positions']} critical positions in which the search's choice keeps the game's value, with Wilson's",
-            f"95 % intervals. In a critical position some legal action loses value. They come after {low} to {high} "
-            f"{ahead if first['ahead'] else 'random actions'}:",
+            "A critical position has right and wrong actions: a wrong one makes the result worse under perfect play. The table",
+            f"shows how often a search chooses a right action in {first['positions']} critical positions, with Wilson's 95 %",
+            f"intervals. The positions come after {low} to {high} actions of {players}.",
             "",
-            f"| search depth | learned | hand-made (`{metadata['hand_made']}`) |",
+            f"| search depth | network | hand-made score `{metadata['hand_made']}` |",
             "|---|---|---|",
         ]
         for s in metadata["score"]:
@@ -236,7 +243,7 @@ def with_interval(share: float, positions: int) -> dict[str, float | None]:
 class WinChanceKind(GamesKind):
     """Networks that predict the win probability of a single-player game, in all its variants."""
 
-    WHAT, UNIT = "network that says the chance to win", "iterations"
+    WHAT, UNIT = "network that predicts the chance to win", "iterations"
     OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")
 
     def variants(self, game: Game, config: Any) -> dict[str, Game]:
@@ -303,36 +310,35 @@ class WinChanceKind(GamesKind):
 
     def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
-        widths, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
-        what = f"A sparse first layer and dense ones after it, widths {widths}, {size:.2f} MB; one network for all variants below."
-        return [what, "`search:learned,depth=2` plays with it,"]
+        return [
+            *super().about(path, metadata),
+            "One network serves all variants of the table. The player `search:learned,depth=2` uses it.",
+        ]
 
     def made(self, metadata: Json) -> list[str]:
-        """Returns how the model was scaled and chosen."""
-        lines = []
-        if scaled := metadata["calibrated"]:
-            lines = [
-                f"- the log odds that it says were then multiplied by {scaled['slope']:.3f} and changed by "
-                f"{scaled['offset']:+.3f},",
-                f"  which fits {scaled['games']} games in each variant on selection seeds from {scaled['first_seed']:,} on best",
-            ]
+        """Returns how the model was chosen and scaled."""
         selected = metadata["selected"]
-        return [*lines, f"- chosen by {selected['games']:,} games on selection seeds: won {selected['mean']:.1%}"]
+        lines = [
+            f"- selection: by {selected['games']:,} games on selection seeds, of which it won {selected['mean']:.1%}"
+        ]
+        if scaled := metadata["calibrated"]:
+            lines.append(
+                f"- calibration: the predicted log odds are multiplied by {scaled['slope']:.3f} and changed by "
+                f"{scaled['offset']:+.3f}. This was fitted to {scaled['games']} games of each variant on selection seeds from "
+                f"{scaled['first_seed']:,} on"
+            )
+        return lines
 
     def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures."""
-        limit = (
-            f"a search looks at no more than {metadata['nodes']} decisions below each action"
-            if "nodes" in metadata
-            else ""
-        )
-        if "search_nodes" in metadata:
-            limit = f"the player is `search:{metadata['game']},depth=1,nodes={metadata['search_nodes']}`, or `depth=2`"
         last = metadata["first_seed"] + max(s["games"] for s in metadata["score"]) - 1
+        player = f"search:{metadata['game']},depth=1,nodes={metadata['search_nodes']}"
         lines = [
-            f"Fair play on the {seeds_line(metadata['first_seed'], last)}; 95 %",
-            f"intervals by Wilson; {limit}. Calibration error:",
-            "the mean distance between the chance that the network says at a decision and the share of games then won, by tenths.",
+            f"The player is `{player}`, or the same with `depth=2`. It sees no hidden information. The games have",
+            f"{seeds_line(metadata['first_seed'], last)}. Intervals are Wilson's.",
+            "",
+            "The calibration error says how accurate the predicted chances are. It is the mean distance between the predicted",
+            "chance and the share of games won, in ten bins of the prediction.",
             "",
             "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",
             "|---|---|---|---|---|---|---|",

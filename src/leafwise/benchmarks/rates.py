@@ -31,7 +31,7 @@ from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.network import torch_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
 from leafwise.training.batches import NOBODY, PlayOptions, SideBySide
@@ -431,7 +431,7 @@ def bench_td(game: Game, name: str, seconds: float) -> dict[str, float]:
 
     Actors play and learn at once over the same tables, a thread each.
     """
-    network = NTupleNetwork.create(game, Shape(parse_tuples(SETS[name])))
+    network = NTupleNetwork.create(game, NTupleShape(parse_tuples(SETS[name])))
     T, run = game.tables(network.evaluator(name)), kernels(network).td_games
     options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, T
     trainers = [new_trainer(game, key) for key in (1, 2)]

@@ -206,7 +206,7 @@ def _greedy(game: leafwise.Game, seed: int) -> object:
 
 
 def make_telling(game: leafwise.Game, seed: int) -> Player:
-    raise Forfeit(f"speaks: {waiting._watch.speaks}")
+    raise Forfeit(f"speaks: {waiting._reporter.speaks}")
 
 
 def test_the_first_process_says_what_all_wait_for() -> None:

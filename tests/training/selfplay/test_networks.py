@@ -238,10 +238,10 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
     assert "expected --module with the file or package 'own_value'" in refusal("selfplay", [*words, *named], capsys)
     module = ["--module", str(tmp_path / "own_value.py")]
     for more, message in (
-        (["--network", "own_value:Net,factor=50.0"], "expected values from -1 to 1 for who acts, got "),
+        (["--network", "own_value:Net,factor=50.0"], "expected values from -1 to 1 for the player who acts, got "),
         (
             ["--network", "own_value:Open"],
-            "expected a last layer, such as tanh, that keeps values from -1 to 1 for who acts, got ",
+            "expected a last layer, such as tanh, that keeps values from -1 to 1 for the player who acts, got ",
         ),
         (["--network", "own_value:Double"], "expected numbers of torch.float32, got torch.float64"),
         (["--network", "own_value:Net,width=2"], "expected arguments that build it, got {'width': 2}: "),

@@ -68,15 +68,15 @@ def outlive_kills(executor: Executor[Piece, tuple[int, int]], count: int, recent
     Returns how many were killed.
     """
     seen: list[int] = []
-    found: list[int] = []
+    keys: list[int] = []
     with Killer(lambda: seen[-recent:], lambda: len(seen), wait) as killer:
         for key, (result, pid) in executor.stream((k, Piece(k, 0.05)) for k in range(count)):
             seen.append(pid)
             assert result == key**2
-            found.append(key)
-    told = f"{killer.kills} processes killed and {executor.repeated} pieces begun again"
-    print(f"{len(found)} pieces, each once, with {told}")
-    assert sorted(found) == list(range(count))
+            keys.append(key)
+    summary = f"{killer.kills} processes killed and {executor.repeated} pieces begun again"
+    print(f"{len(keys)} pieces, each once, with {summary}")
+    assert sorted(keys) == list(range(count))
     assert killer.kills > 1
     assert executor.repeated > 0
     return killer.kills

@@ -44,7 +44,10 @@ where the games that were played say nothing of the difference."""
 
 @dataclass(frozen=True)
 class Units:
-    """A monotone map from values, for the player to move, to what people count."""
+    """A monotone map from values, for the player to move, to what people count.
+
+    Raises ValueError for values that do not rise, meanings that fall, and numbers that are not finite.
+    """
 
     name: str
     """What the numbers are: "chance to win"."""

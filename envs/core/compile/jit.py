@@ -145,7 +145,7 @@ def bind(
     compiled (`fingerprint`), in every process: what is bound to the same things once more is the same function. `cache=False`
     keeps nothing on disk, `plain=True` leaves the function plain Python. `ignores_leaf=True` is for compiled callers of several
     leaves, who share one version: they hand over `T` without the leaf's weights. The function itself stays as it is: it may be
-    bound several times.
+    bound several times. Raises TypeError for anything else that is closed over.
     """
 
     def decorate(fn: Callable[P, R]):

@@ -56,6 +56,8 @@ class Evaluator:
     """Values a row for the player who acts next; at a chance stage it speaks for player 0.
 
     (At a chance stage it need not be known who acts next, so there the view is fixed.)
+
+    Raises ValueError for parts that do not fit together: one bound alone, or neither `value` nor `batch`.
     """
 
     name: str

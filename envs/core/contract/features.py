@@ -92,7 +92,8 @@ def repeated(step: Callable[..., Any], *values: Any) -> Any:
 class CellFeatures:
     """A board of cells of `bits` bits each, packed into words of the row or read one by one.
 
-    `boards` and `highest` only make things faster, for boards in one word: without them the values are the same.
+    `boards` and `highest` only make things faster, for boards in one word: without them the values are the same. Raises ValueError
+    for sizes, views, bits or points that do not fit together.
     """
 
     cells: int = 16
@@ -165,7 +166,10 @@ class CellFeatures:
 
 
 def rectangle_views(rows: int, columns: int) -> Views:
-    """Returns the four symmetries of a board, row by row: view k mirrors left-right where k & 1, top-bottom where k & 2."""
+    """Returns the four symmetries of a board, row by row: view k mirrors left-right where k & 1, top-bottom where k & 2.
+
+    A view is a tuple of rows * columns places: which cell comes to each place.
+    """
     places = [divmod(place, columns) for place in range(rows * columns)]
     return tuple(
         tuple(columns * (rows - 1 - y if k & 2 else y) + (columns - 1 - x if k & 1 else x) for y, x in places)
@@ -176,6 +180,8 @@ def rectangle_views(rows: int, columns: int) -> Views:
 def square_views(side: int) -> Views:
     """Returns the eight symmetries of a square board, row by row: view k mirrors left-right where k & 1, then top-bottom
     where k & 2, then swaps rows and columns where k & 4.
+
+    A view is a tuple of side * side places: which cell comes to each place.
     """
     mirrored = rectangle_views(side, side)
     swapped = [side * (place % side) + place // side for place in range(side * side)]

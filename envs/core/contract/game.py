@@ -295,7 +295,7 @@ class ReturnRange:
 class Game:
     """One game in one variant. A room's `GAME` holds the defaults; `variant(...)` gives the others.
 
-    What depends on the variant is a function of `options`.
+    What depends on the variant is a function of `options`. Raises ValueError for a declaration that cannot be.
     """
 
     name: str
@@ -582,7 +582,7 @@ class Game:
         return State.unchecked(self, rows[0])
 
     def new(self, seed: int) -> State:
-        """Returns a first decision, its chance drawn from `seed`."""
+        """Returns a first decision, its chance drawn from `seed`, 0 to 2**64 - 1."""
         return self.start().settle(new_stream(seed))
 
     def parse(self, text: str) -> State:

@@ -174,7 +174,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         return self._stepper.buffers.mask.astype(np.bool_)
 
     def state(self, i: int) -> State:
-        """Returns the position of environment i, by the checked door."""
+        """Returns the position of environment i, by the checked door; raises IndexError for another number."""
         return self._stepper.state(range(self.num_envs)[i])
 
     def observations(self) -> Observation:

@@ -252,7 +252,10 @@ class Following:
         return True
 
     def advise(self, values: Values, written: Written) -> Advice:
-        """Returns what a player is told at a decision; `values` may be asked about later decisions too."""
+        """Returns what a player is told at a decision; `values` may be asked about later decisions too.
+
+        Raises ValueError where nobody decides.
+        """
         state = self.state
         if state is None or state.is_chance or state.is_terminal:
             raise UserError(f"expected a decision, got {self.question.asks!r}")

@@ -21,7 +21,7 @@ import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.intrinsics import deadline_in, is_late
-from leafwise.envs.core.compile.jit import Direct, bind, jit
+from leafwise.envs.core.compile.jit import ResolvedEntry, bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -753,7 +753,7 @@ class TurnSearch:
         self.game, self.evaluator, self.seconds, self.clock = game, evaluator, seconds, clock
         self.depth = depth or (DEPTH if seconds is None else MOST_TURNS)
         self._T = game.tables(evaluator, candidates)
-        self._search = Direct(compiled(evaluator.value, evaluator.room or game.room))
+        self._search = ResolvedEntry(compiled(evaluator.value, evaluator.room or game.room))
         entries = 1 << max(1, int(table_mb * 1e6 / ENTRY_BYTES).bit_length() - 1)
         options = Options(
             width=width or NEVER,

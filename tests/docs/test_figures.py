@@ -39,7 +39,7 @@ ALLOWED = {
     "docs/howto/environments.md": ("100", "135", "2304"),  # actions
     "docs/howto/leaf.md": ("256",),  # megabytes of a file
     "docs/howto/speed.md": ("98.8 %",),  # what eleven rounds allow
-    "docs/howto/web.md": ("200", "256"),  # positions that are compared, SHA-256
+    "docs/howto/web-export.md": ("200", "256"),  # positions that are compared, SHA-256
     "docs/methods/alphazero.md": ("256",),  # games side by side
     "docs/methods/ntuple-td.md": ("768", "1536"),  # tiles
     "docs/notebooks/friday.ipynb": ("200",),  # games of a study

@@ -49,7 +49,7 @@ def test_the_signature_says_of_each_option_what_the_dataclass_says_first(kind: t
 
 
 def test_the_class_names_the_options_that_change_values() -> None:
-    named = re.findall(r"`(\w+)`", str(Search.__doc__).partition("but")[2])
+    named = re.findall(r"`(\w+)`", str(Search.__doc__).partition("Only")[2])
     assert named == [one.name for one in fields(SearchOptions) if not one.metadata["exact"]]
 
 

@@ -103,7 +103,13 @@ def kind_of(game: Game, told: Json) -> Any:
     studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
     if own or told["kind"] in NTUPLES:
         return importlib.import_module(own or f"{MODULE}.ntuples")
-    kind = "Chances" if told.get("head") == "chance" else "Positions" if studied or has_solver(game) else "Games"
+    kind = (
+        "WinChanceKind"
+        if told.get("head") == "chance"
+        else "SolverKind"
+        if studied or has_solver(game)
+        else "GamesKind"
+    )
     return getattr(importlib.import_module(f"{MODULE}.networks"), kind)()
 
 

@@ -1,9 +1,9 @@
 """Publishes sparse networks of three kinds, which differ in how they are measured.
 
-`Positions`: two-player games with an exact solver, on critical positions of the final seeds. If a shipped game has no solver, the
-card names the study that measures the file. `Games`: other games, by games of the final seeds compared with the hand-made leaf.
-`Chances`: single-player games that are won or lost; the network predicts the win probability, plays all variants, and is calibrated
-on request.
+`SolverKind`: two-player games with an exact solver, on critical positions of the final seeds. If a shipped game has no solver, the
+card names the study that measures the file. `GamesKind`: other games, by games of the final seeds compared with the hand-made
+leaf. `WinChanceKind`: single-player games that are won or lost. The network predicts the win probability, plays all variants, and
+is calibrated on request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.files import read_text
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork, load_sparse
-from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
+from leafwise.training.evaluation.agreement import SolvedPositions, SolverJob, critical_positions, has_solver
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, starts_of
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.matches import NamedPlayer, NetworkPlayer, meet, play_alone, play_pairs
@@ -33,9 +33,9 @@ from leafwise.training.evaluation.statistics import (
     share_interval,
 )
 from leafwise.training.execution import executor_for, in_pieces, map_pieces
-from leafwise.training.execution.executor import Own
+from leafwise.training.execution.executor import LocalRef
 from leafwise.training.execution.generations import call
-from leafwise.training.games import Played
+from leafwise.training.games import PlayedGames
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.runs import CALIBRATION_SEED, REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.loop import find_variant
@@ -55,7 +55,7 @@ def newest_of(source: Path, best: SparseNetwork) -> Prepared:
     return best.with_tensors(named(tensors, "newest")), state
 
 
-class Games:
+class GamesKind:
     """Networks measured by games of the final seeds, compared with the hand-made leaf or against it."""
 
     WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
@@ -127,7 +127,7 @@ class Games:
         return [*lines, "", f"Games have {seeds_line(FINAL_SEED, FINAL_SEED + most - 1)}."]
 
 
-class Positions(Games):
+class SolverKind(GamesKind):
     """Networks compared with the exact solver on critical positions."""
 
     OPTIONS = ("solver_positions", "solver_opening_plies", "solver_opening_depth", "depths", "rematch", "half")
@@ -150,7 +150,7 @@ class Positions(Games):
             told["candidates"] or None,
             told["match_from_start"],
         )
-        points = (1 + play_pairs(Own((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
+        points = (1 + play_pairs(LocalRef((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
         mean, (low, high) = float(points.mean()), points_interval(points)
         print(
             f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True
@@ -167,7 +167,7 @@ class Positions(Games):
             yield {}
             return
         where = config.processes, config.cluster
-        with executor_for(Keeping(game), *where) as solvers:
+        with executor_for(SolverJob(game), *where) as solvers:
             judged = critical_positions(
                 game, config.solver_positions, FINAL_SEED, plies, config.solver_opening_depth, solvers
             )
@@ -225,7 +225,7 @@ class Positions(Games):
         return [*lines, "", f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used."]
 
 
-def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
+def kept(judged: SolvedPositions, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
     """Job: returns the share of decisions in which a leaf at a depth keeps the value, with its interval."""
     depth, name = piece
     leaf = network.evaluator(name) if name == "learned" else network.game.score()
@@ -238,7 +238,7 @@ def with_interval(share: float, positions: int) -> dict[str, float | None]:
     return {"mean": share, **bounds(share_interval(round(share * positions), positions))}
 
 
-class Chances(Games):
+class WinChanceKind(GamesKind):
     """Networks that predict the win probability of a single-player game, in all its variants."""
 
     WHAT, UNIT = "network that predicts the chance to win", "iterations"
@@ -251,7 +251,7 @@ class Chances(Games):
 
     def played(
         self, network: SparseNetwork, wanted: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
-    ) -> Iterator[Played]:
+    ) -> Iterator[PlayedGames]:
         """Yields the games of each variant; `wanted` has the number of games and the depth."""
         with executor_for(call, config.processes, config.cluster) as executor:
             yield from play_alone(executor, network, wanted, first_seed, config.nodes)
@@ -282,7 +282,7 @@ class Chances(Games):
     def calibrated(self, network: SparseNetwork, config: Any) -> Prepared:
         """Returns a network calibrated on games of selection seeds, and how it was done."""
         wanted = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
-        games = Played.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
+        games = PlayedGames.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
         slope, offset = scaling(games.values, games.outcomes())
         print(f"log odds times {slope:.3f} {offset:+.3f}", flush=True)
         told = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}

@@ -102,7 +102,8 @@ def page_of(results: dict[str, Any]) -> str:
         "",
         f"    {results['command']}",
         "",
-        f"This command wrote the page. All players choose moves in the same {results['positions']:,} positions with two legal moves or more.",
+        f"This command wrote the page. All players choose moves in the same {results['positions']:,} positions with two legal "
+        "moves or more.",
         f"The positions come from games with {results['pieces']} pieces per player.",
         "The loss of a move is the chance to win that it gives away against the best move, by the exact solver.",
         "`race` is the hand-made leaf. `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
@@ -112,7 +113,11 @@ def page_of(results: dict[str, Any]) -> str:
     ]
     if results["trained"]:
         columns = [found["search"] for found in results["trained"][0]["found"]]
-        lines += ["", "Mean loss in percentage points after more and more training. Each row is one run of the recipe:", ""]
+        lines += [
+            "",
+            "Mean loss in percentage points after more and more training. Each row is one run of the recipe:",
+            "",
+        ]
         lines += ["| iterations | processor time | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
         for run in results["trained"]:
             cells = " | ".join(f"{found['loss']:.3f} +- {found['half']:.3f}" for found in run["found"])

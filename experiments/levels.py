@@ -16,7 +16,7 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.files import read_text
-from leafwise.envs.core.play.players import own_level
+from leafwise.envs.core.play.players import room_level
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
@@ -93,7 +93,7 @@ def page(config: Config, told: dict[str, Any]) -> list[str]:
     what = ", ".join(f"`{level}` {blunders:.0%}" for level, blunders in LEVELS.items())
     own = []  # of games that name players of their own for some levels
     for short, game in variants():
-        if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := own_level(game, level))]:
+        if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := room_level(game, level))]:
             own += [f"In `{short}` {', '.join(named)}.", ""]
     return [
         "# Levels of play",

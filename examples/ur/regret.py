@@ -102,8 +102,8 @@ def page_of(results: dict[str, Any]) -> str:
         "",
         f"    {results['command']}",
         "",
-        f"This command wrote the page. All players choose moves in the same {results['positions']:,} positions with two legal "
-        "moves or more.",
+        "This command wrote the page. All players choose moves in the same",
+        f"{results['positions']:,} positions with two legal moves or more.",
         f"The positions come from games with {results['pieces']} pieces per player.",
         "The loss of a move is the chance to win that it gives away against the best move, by the exact solver.",
         "`race` is the hand-made leaf. `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",

@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, command, leaves, results_of, signed, table, write_page
-from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
+from leafwise.training.evaluation.agreement import TABLE_MB, SolvedPositions, value_keeping
 
 S28 = u64(28)
 """Where the other's edges begin in a canonical board."""
@@ -40,7 +40,7 @@ class Config(PlacedStudy):
     """Depths at n = 8."""
 
 
-def every_position(cassis: Game) -> Judged:
+def every_position(cassis: Game) -> SolvedPositions:
     """Returns every reachable undecided position with a free edge, up to renaming, with the actions that keep its value."""
     T, solver = cassis.tables(), exact_solver(cassis, TABLE_MB)
     rows, keeps, level, turn = [], [], {0: cassis.start()}, 1
@@ -55,7 +55,7 @@ def every_position(cassis: Game) -> Judged:
                     sides = canonical_form(after.row[::-turn], T)
                     following[int(sides[0] | sides[1] << S28)] = State(cassis, sides[::-turn].copy())
         level, turn = following, -turn
-    return Judged(cassis, np.array(rows), np.array(keeps))
+    return SolvedPositions(cassis, np.array(rows), np.array(keeps))
 
 
 def study(config: Config) -> None:

@@ -121,8 +121,8 @@ def play_seed(game: Game, own: Any, seed: int) -> Outcome:
         action: int = own.choose(state)
         spent += time.process_time() - start
         moves += 1
-        if found := getattr(own, "found", None):
-            values.append(found.value)
+        if result := getattr(own, "result", None):
+            values.append(result.value)
         return action
 
     state = play_out(game.start(), choose, settle)

@@ -39,7 +39,13 @@ from leafwise.experiments.study import (
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
 from leafwise.models.players import player
-from leafwise.training.evaluation.agreement import TABLE_MB, Judged, Keeping, critical_positions, value_keeping
+from leafwise.training.evaluation.agreement import (
+    TABLE_MB,
+    SolvedPositions,
+    SolverJob,
+    critical_positions,
+    value_keeping,
+)
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.execution import executor_for
 
@@ -76,7 +82,7 @@ class Config(PlacedStudy):
     """Time per move at equal time."""
 
 
-def every_board(trilobite: Game) -> Judged:
+def every_board(trilobite: Game) -> SolvedPositions:
     """Returns every reachable board that is not finished, with the actions that keep its value."""
     solver = exact_solver(trilobite, TABLE_MB)
     seen: dict[State, None] = {trilobite.start(): None}
@@ -86,7 +92,9 @@ def every_board(trilobite: Game) -> Judged:
             if not after.is_terminal and after not in seen:
                 seen[after] = None
                 queue.append(after)
-    return Judged(trilobite, np.array([s.row for s in seen]), np.array([value_keeping(solver, s) for s in seen]))
+    return SolvedPositions(
+        trilobite, np.array([s.row for s in seen]), np.array([value_keeping(solver, s) for s in seen])
+    )
 
 
 def judge_small(config: Config, results: Results) -> list[str]:
@@ -109,7 +117,7 @@ def judge_small(config: Config, results: Results) -> list[str]:
     return [*lines, *(["The same of players:", "", *table("player | keeps the value", rows), ""] if rows else [])]
 
 
-def judge_player(boards: Callable[[], Judged], text: str) -> dict[str, Any]:
+def judge_player(boards: Callable[[], SolvedPositions], text: str) -> dict[str, Any]:
     """Returns in how many positions a player keeps the value."""
     judged = boards()
     asked = player(text, judged.game)
@@ -121,13 +129,13 @@ def judge_large(config: Config, results: Results, learned: Evaluator) -> list[st
     """Returns lines about choices on 7x6."""
 
     @cache
-    def critical(depth: int) -> Judged:
-        with executor_for(Keeping(LARGE), config.processes, config.cluster) as executor:
+    def critical(depth: int) -> SolvedPositions:
+        with executor_for(SolverJob(LARGE), config.processes, config.cluster) as executor:
             return critical_positions(LARGE, config.positions, FINAL_SEED, config.plies, depth, executor)
 
     played, random = partial(critical, SEEN), partial(critical, 0)
     quiet = cache(lambda: leaves.subset(random(), np.array([leaves.is_quiet(State(LARGE, r)) for r in random().rows])))
-    sources: tuple[Callable[[], Judged], ...] = (played, random, quiet)
+    sources: tuple[Callable[[], SolvedPositions], ...] = (played, random, quiet)
     rows = []
     for kind, source in zip(KINDS, sources, strict=True):
         for depth in (1, *config.depths):

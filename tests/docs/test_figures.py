@@ -127,7 +127,7 @@ def test_marks_are_filled_and_tables_replaced(tmp_path: Path, monkeypatch: pytes
             "a <!-- fig: study: won = {mean} -->": "expected <!-- fig: SET: KEY = FORM -->",
             "<!-- fig: study: won = {mean} --><!-- /fig -->": "expected words before <!-- fig",
             "a <!-- fig: study: `a` = {mean} --><!-- /fig -->": "expected <!-- fig: SET: KEY = FORM -->",
-            "<!-- table: u -->\n<!-- /table -->": "expected a table of experiments/results/tables.toml, got 'u'",
+            "<!-- table: u -->\n<!-- /table -->": "expected a table of experiments/results/tables.toml or of options, got 'u'",
         }.items():
             with pytest.raises(UserError, match=re.escape(said)):
                 filled(wrong)

@@ -153,7 +153,7 @@ class Engine:
                 result = Search(state.game, self.who.search.evaluator, depth=1)(state)
                 assert result.action is not None
                 action = result.action
-            if (found := getattr(self.who, "found", None)) is not None:
+            if (found := getattr(self.who, "result", None)) is not None:
                 self.say(
                     info={"depth": found.depth, "nodes": found.nodes, "value": found.value, "seconds": found.seconds}
                 )

@@ -59,7 +59,7 @@ def described(network: Network) -> dict[str, Any]:
     tables = kind.used(network) if kind.used else kind.tables(game, shape)
     entries = {"format": FORMAT, "game": game.name, "options": game.given_options, "kind": kind.name}
     entries |= {"feature_version": kind.version(game, shape), **shape}
-    return entries | {"tables": {name: table.told() for name, table in tables.items()}}
+    return entries | {"tables": {name: table.metadata() for name, table in tables.items()}}
 
 
 def load_network(

@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError, short
-from leafwise.envs.core.gym.observation import Observation, Seen
+from leafwise.envs.core.gym.observation import Observation, ObservedRows
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
 from leafwise.models import onnx_leaf, sb3
 from leafwise.models.files import LEARNED, best_leaf, exists, need_shipped
@@ -303,7 +303,7 @@ class Values:
     def __reduce__(self) -> tuple[Any, ...]:
         return Values, (self.game, self.model, self.speaks_for, self.to_go)
 
-    def _values_of(self, seen: Seen, numbers: Callable[[Observation], Any]) -> Floats:
+    def _values_of(self, seen: ObservedRows, numbers: Callable[[Observation], Any]) -> Floats:
         """Returns a value for each position observed."""
         if seen.lowest >= 0:
             return self._values_of_decisions(numbers(seen.obs), seen.mask, seen.player)

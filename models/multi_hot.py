@@ -12,7 +12,7 @@ from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.observation import Observer, Seen
+from leafwise.envs.core.gym.observation import ObservedRows, Observer
 from leafwise.models.seen import FEATURES, features_of
 from leafwise.models.sparse import BLOCK, SparseNetwork
 
@@ -56,7 +56,7 @@ class MultiHot:
         self._observer = Observer(game, DEFAULT_VIEW, masked=masked)
         self._tables = game.tables()
 
-    def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> Seen:
+    def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> ObservedRows:
         """Returns the vectors of rows [n, width] in place of the observations of `Observer`."""
         seen, network_weights = self._observer(rows, T, viewers), self._sparse.weights
         weights = network_weights._replace(

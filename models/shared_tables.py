@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Floats32
-from leafwise.envs.core.compile.cache import cache_root, tell_not_kept
+from leafwise.envs.core.compile.cache import cache_root, warn_not_kept
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import mapped, private_folder, write_parts
 from leafwise.envs.core.waiting import waiting
@@ -147,7 +147,7 @@ def kept_tables(name: str, make: Callable[[], MergedTables]) -> tuple[list[int],
             remove_old(path.parent)
         memory = mapped(path)
     except OSError as problem:
-        tell_not_kept(problem, "the tables of networks are not kept, every process unpacks its own")
+        warn_not_kept(problem, "the tables of networks are not kept, every process unpacks its own")
         return None
     return which, np.frombuffer(memory, np.int16, offset=8 + int.from_bytes(memory[:8], "little"))
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.check.door import made_alike
+from leafwise.envs.core.check.rule_caller import is_same_definition
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
@@ -182,7 +182,7 @@ def rules_text(game: Game) -> str:
 def same_rules(game: Game, other: Game) -> bool:
     """Whether two variants of a game have the same rules: equal options, or options that make equal tables."""
     other = other.variant(**{name: getattr(game.options, name) for name in marked(game.options, "shown_only")})
-    return game == other or (game.width == other.width and made_alike(game.tables(), other.tables()))
+    return game == other or (game.width == other.width and is_same_definition(game.tables(), other.tables()))
 
 
 def units_of_file(path: Path) -> Units | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS
-from leafwise.envs.core.compile.jit import Direct
+from leafwise.envs.core.compile.jit import ResolvedEntry
 from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
 from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
@@ -121,9 +121,9 @@ class Search(BaseSearch):
                 search, root = compiled.with_table, compiled.with_table_root
             else:
                 search, root = compiled.plain, compiled.plain_root
-            self._search_row, self._search_root = Direct(search), Direct(root)
-        self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
-        self._action_cost = Direct(game.rules.action_cost)
+            self._search_row, self._search_root = ResolvedEntry(search), ResolvedEntry(root)
+        self._find_actions = ResolvedEntry(game.rules.candidates or game.rules.legal_actions)
+        self._action_cost = ResolvedEntry(game.rules.action_cost)
         # Memory that every search writes to
         self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
         self._exact = options.all_values or not self._prunes

@@ -40,8 +40,8 @@ from leafwise.envs.core.play.players import (
     UnknownPlayer,
     compiled_greedy,
     named_ai,
-    own_level,
-    own_programs,
+    room_level,
+    room_players,
     rows_needed,
     split,
 )
@@ -241,7 +241,7 @@ def check_level(game: Game, level: str) -> None:
 def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Any:
     """Returns the player of a level; `best` makes the search. Raises ValueError as `check_level` does."""
     check_level(game, level)
-    if ai := own_level(game, level):
+    if ai := room_level(game, level):
         chosen = named_ai(game, ai)
         chosen.name = name
         return chosen
@@ -280,7 +280,7 @@ def level_lines(game: Game) -> list[str]:
     lines = []
     for level, stronger in zip(names, [*names[1:], ""], strict=True):
         blunders = f"{LEVELS[level]:.0%} of its moves at random" if LEVELS[level] else "no move at random"
-        if ai := own_level(game, level):
+        if ai := room_level(game, level):
             blunders = f"the player {ai}"
         points = ""
         if level in shares:
@@ -347,7 +347,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         except UserError as problem:
             raise UserError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "mcts", "rollout"):
-        known = "".join(f", {name}" for names in own_programs(game).values() for name in names)
+        known = "".join(f", {name}" for names in room_players(game).values() for name in names)
         levels = ", level:easy" if game.players == 2 else ""
         raise UnknownPlayer(
             f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{levels}{known}, got {text!r}"

@@ -98,7 +98,12 @@ def rollout(
 ) -> Evaluator:
     """Returns an evaluator whose value is the mean return of `n` games, played to the end and not discounted.
 
-    `policy` is `random`, `greedy` or `greedy:SCORE`, for both players. Raises ValueError for other options.
+    Args:
+        n: number of games played out for a value.
+        policy: how both players choose: `random`, `greedy` or `greedy:SCORE`.
+        seed: seed of the random numbers, which also depend on the position.
+
+    Raises ValueError for other options.
     """
     kind, _, name = policy.partition(":")
     if kind not in ("random", "greedy") or policy in ("random:", "greedy:") or (kind == "random" and name):

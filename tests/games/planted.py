@@ -39,7 +39,7 @@ from games.coins import (
     write,
 )
 from leafwise.authoring import Evaluator, Game, below, bind, jit, prefetch, u64
-from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED
+from leafwise.envs.core.check.rule_caller import CHECKED, PLAIN, PLAYED
 from leafwise.envs.core.contract.bits import FOUR, THREE
 from leafwise.envs.core.contract.evaluator import Speed
 from leafwise.envs.core.contract.features import SmallTable

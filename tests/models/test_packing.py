@@ -12,8 +12,8 @@ import pytest
 
 from games.refusals import one_line
 from games.walks import positions
-from leafwise.envs.core.compile.cache import TOLD
-from leafwise.envs.core.compile.jit import Direct
+from leafwise.envs.core.compile.cache import WARNED
+from leafwise.envs.core.compile.jit import ResolvedEntry
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, load_ntuples, ntuple, save_network, shared_tables
 from leafwise.models.files import _load_to_play, load_evaluator, load_tensors, save_tensors
@@ -81,7 +81,7 @@ def searched_rows(n: int) -> np.ndarray[Any, Any]:
 
 def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) -> None:
     rows = searched_rows(3000)
-    T, value = GAME.tables(reloaded.evaluator("x")), Direct(reloaded.functions.ntuple_value)
+    T, value = GAME.tables(reloaded.evaluator("x")), ResolvedEntry(reloaded.functions.ntuple_value)
     compiled = [value(rows, np.uint64(k), T) for k in range(len(rows))]
     cells = (rows[:, :1] >> (4 * np.arange(16, dtype=np.uint64))) & np.uint64(15)
     points = np.where(cells >= 3, 3.0 ** (cells.astype(float) - 2), 0) ** reloaded.shape.power
@@ -96,7 +96,7 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
             for t, tuple_ in enumerate(TUPLES):
                 index = sum(seen[:, c] << (4 * k) for k, c in enumerate(tuple_))
                 total += scales[t] * table[stage + starts[t] + index]
-    small_index = Direct(GAME.features["ntuple"].index)
+    small_index = ResolvedEntry(GAME.features["ntuple"].index)
     small = np.array([[small_index(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
     for k in range(3):
         total += scales[len(TUPLES) + k] * table[stage + starts[len(TUPLES) + k] + small[:, k].astype(np.int64)]
@@ -128,7 +128,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, NTuple
     """The file of a network whose tables are kept in a cache of their own, and the network that plays."""
     monkeypatch.setenv("LEAFWISE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(ntuple, "LARGE", 1 << 20)
-    monkeypatch.delenv(TOLD, raising=False)
+    monkeypatch.delenv(WARNED, raising=False)
     network = NTupleNetwork.create(GAME, NTupleShape(parse_tuples("01 012 01245 45689"), splits=(7,)), None)
     network.weights.table[::97] = 3.0
     save_network(tmp_path / "model.safetensors", quantised(network, STEP), METADATA)

@@ -58,7 +58,7 @@ from leafwise.training.ntuple_td.kernels import (
     play_games,
 )
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
-from leafwise.training.runs.folder import Checkpoint, hardware, origin
+from leafwise.training.runs.folder import Checkpoint, hardware, provenance
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.run_options import Every, Limit, Rate, RunOptions, TotalSteps
 from leafwise.training.types import Json, Logged, Tensors
@@ -220,7 +220,7 @@ class NTupleTd(Learner):
         self.kept = self.network
         if config.average_exponent:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
-        self.start = origin(config.init_from) if config.init_from else {}
+        self.start = provenance(config.init_from) if config.init_from else {}
         self.open_folder()
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, np.float32), np.zeros(size, np.float32)

@@ -34,12 +34,12 @@ from leafwise.models.network import torch_network
 from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
-from leafwise.training.batches import NOBODY, How, SideBySide
+from leafwise.training.batches import NOBODY, PlayOptions, SideBySide
 from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import MOVES, Trainer, kernels, new_trainer
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder
+from leafwise.training.selfplay.games import SearchRecorder
 
 Yardstick = Callable[[State, int], tuple[dict[int, float], int]]
 
@@ -410,7 +410,7 @@ def bench_modules(game: Game, seconds: float) -> dict[str, float]:
         )
         inputs = torch.from_numpy(network.describe(rows, game.tables())[0])
         games = SideBySide(game, [network.evaluator(name)], 1)
-        how = How(np.full(WHOLE, 12)), np.full(WHOLE, NOBODY)
+        how = PlayOptions(np.full(WHOLE, 12)), np.full(WHOLE, NOBODY)
         games.play(np.arange(1, dtype=np.uint64), how[1], how[0])
         games.searches[0].asked, calls = 0, 0
         with torch.inference_mode():
@@ -468,7 +468,7 @@ def bench_selfplay(game: Game, seconds: float) -> dict[str, float]:
     for depth, nodes in ((1, 0), (2, 0)) if game.players == 2 else ((1, 30),):
         config = selfplay.Config(game=game.name, plies=12 if game.players == 2 else 0, depth=depth, nodes=nodes)
         network = random_network(game, config.hidden)
-        recorder = Recorder([game], network, config, positions=PIECE)
+        recorder = SearchRecorder([game], network, config, positions=PIECE)
         recorder.warm()
         recorded, key, start = 0, 0, process_time()
         while not key or process_time() - start < seconds:

@@ -23,7 +23,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Following, companion_of
-from leafwise.envs.core.play.players import own_programs
+from leafwise.envs.core.play.players import room_players
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver, exact_words
 from leafwise.envs.core.play.turns import turns_of
 from leafwise.models.leaves import named_leaf
@@ -211,7 +211,7 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
     def made() -> Any:
         """Makes the player; one that searches, or a game's own program, has chosen a first move, so that its code is loaded."""
         who: Any = named_player(text, game)
-        if search_of(who) or text in own_programs(game):
+        if search_of(who) or text in room_players(game):
             load_code(getattr(who, "strong", who), game.new(0))
         return who
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.compile.cache import cache_root
-from leafwise.envs.core.compile.wasm import BASE, ENVIRONMENT, image, linked, need_linker, recipe
+from leafwise.envs.core.compile.wasm import BASE, ENVIRONMENT, image, linked, module_hash, need_linker
 from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import own_folder, read_text
@@ -284,7 +284,7 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     deepest = MAX_DEPTH if game.search.decisions_per_depth == 1 else DEEPEST
     search = Search(game, evaluator, seconds=1.0, depth=deepest, table_mb=TABLE_MB)
     answer, memory = make_answer(search, Mcts(game, evaluator, memory_mb=TREE_MB))
-    module = Path(kept, f"{recipe(answer, *memory)}.wasm")
+    module = Path(kept, f"{module_hash(answer, *memory)}.wasm")
     if not module.exists():
         write_atomically(module, linked(answer, *memory))
     laid, most = image(memory._fields, memory), search._B.options.most

@@ -23,8 +23,8 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError, printable, short
 from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.play.by_name import outcome_names
-from leafwise.envs.core.play.gamefile import GameRecord, Recorder, Step, read_games
-from leafwise.envs.core.play.players import named_ai, own_programs
+from leafwise.envs.core.play.gamefile import GameRecord, GameRecorder, Step, read_games
+from leafwise.envs.core.play.players import named_ai, room_players
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
@@ -191,7 +191,7 @@ def programs(game: Game) -> tuple[str, ...]:
     if game.given_options and not game.max_outcomes:
         return ()
     found: list[str] = []
-    for name, texts in own_programs(game).items():
+    for name, texts in room_players(game).items():
         with suppress(UserError):  # one that does not play without options
             if name != "solver" and (texts != (name,) or named_ai(game, name) is not None):
                 found += texts
@@ -253,9 +253,9 @@ def tell_state(request: StateRequest, context: JobContext) -> dict[str, Any]:
 
 def replayed(
     game: Game, text: str, names: Sequence[str], players: Sequence[str] = (), seed: int | None = None
-) -> Recorder:
+) -> GameRecorder:
     """Returns the steps of these names from a position ("": the start); raises ValueError for what cannot be."""
-    recorder = Recorder(game.parse(text) if text else game.start(), players, seed)
+    recorder = GameRecorder(game.parse(text) if text else game.start(), players, seed)
     for number, name in enumerate(names, start=1):
         try:
             (recorder.happen if recorder.state.is_chance else recorder.play)(name)

@@ -137,8 +137,8 @@ register_when_there()
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         with loading():
-            found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
-        return found
+            value = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
+        return value
     if name in ("authoring", "openspiel", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")
     raise AttributeError(f"module 'leafwise' has no attribute {name!r}")

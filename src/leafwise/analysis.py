@@ -191,9 +191,9 @@ def turn_values(result: Result, analyst: Analyst, left: Callable[[], float] = la
     Where each ends is searched to the depth that is left, of at least 1. `left` tells the seconds that are left: {} where they
     are over before all turns are valued.
     """
-    state, search, found = result.state, analyst.search, dict[str, float]()
+    state, search, values = result.state, analyst.search, dict[str, float]()
     if not isinstance(search, Search):
-        return found
+        return values
     options = {**vars(search.options), "seconds": None}
     searches: dict[int, Search] = {}
     for turn in turns_of(state):
@@ -202,13 +202,13 @@ def turn_values(result: Result, analyst: Analyst, left: Callable[[], float] = la
             searches[depth] = Search(state.game, search.evaluator, **{**options, "depth": depth})
         if (seconds := left()) < math.inf:
             searches[depth].seconds = max(seconds, 1e-3)
-        after, own = turn.after, state.current_player
+        after, player = turn.after, state.current_player
         seen_by = after.current_player if after.current_player >= 0 else 0
         value = after.returns if after.is_terminal else searches[depth](after).value
         if left() <= 0:
             return {}
-        found[turn.name] = value if seen_by == own else -value
-    return dict(sorted(found.items(), key=lambda one: -one[1]))
+        values[turn.name] = value if seen_by == player else -value
+    return dict(sorted(values.items(), key=lambda one: -one[1]))
 
 
 def position_json(
@@ -281,21 +281,21 @@ def value_lines(result: Result, analyst: Analyst, turns: Mapping[str, float] | N
     """
     if turns:
         best, width = max(turns.values()), max(map(len, turns))
-        told_turns = [f"  {analyst.unit} of whole turns, and what it lacks to the best"]
+        turn_lines = [f"  {analyst.unit} of whole turns, and what it lacks to the best"]
         for name, value in turns.items():
             behind = analyst.difference(best, value) or "best"
-            told_turns.append(f"  {name:<{width}}  {analyst.written(value):>12}{behind:>12}")
-        return told_turns
+            turn_lines.append(f"  {name:<{width}}  {analyst.written(value):>12}{behind:>12}")
+        return turn_lines
     visits, values = getattr(result, "action_visits", {}), result.action_values
     ranked = sorted(values, key=lambda name: (name != result.name, -visits.get(name, 0), -values[name]))
     words = {name: result.state.action_words(name) for name in ranked}
     width = max(map(len, ranked), default=0)
-    told = any(text != name for name, text in words.items())
+    has_words = any(text != name for name, text in words.items())
     lines = [f"  {analyst.unit}, and what it lacks to the best" + (", simulations" if visits else "")]
     for name in ranked:
         taken = f"  {visits[name]:>11,}" if visits else ""
         behind = "best" if name == result.name else analyst.difference(result.value, values[name])
-        text = f"  {words[name]}" if told else ""
+        text = f"  {words[name]}" if has_words else ""
         lines.append(f"  {name:<{width}}  {analyst.written(values[name]):>12}{behind:>12}{taken}{text}".rstrip())
     return lines
 
@@ -382,8 +382,8 @@ class Hints:
 def solution_lines(solution: Solution, state: State, solver: Solver) -> list[str]:
     """Returns one line per move, best first: what it is worth, and how soon where the solver knows that."""
     order, words = solution.action_scores or solution.action_values, exact_words(solution, state, solver)
-    width, told = (max(map(len, texts), default=0) for texts in (order, words.values()))
+    width, words_width = (max(map(len, texts), default=0) for texts in (order, words.values()))
     return [
-        f"  {name:<{width}}  {words[name]:<{told}}{'  best' if name in solution.best_actions else ''}".rstrip()
+        f"  {name:<{width}}  {words[name]:<{words_width}}{'  best' if name in solution.best_actions else ''}".rstrip()
         for name in sorted(order, key=lambda name: -order[name])
     ]

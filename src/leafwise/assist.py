@@ -73,8 +73,8 @@ def answered(following: Following, text: str, best: str) -> bool:
         say("there is no entry to take back")
     else:
         try:
-            if told := following.enter(text, best):
-                say(f"  {told}")
+            if message := following.enter(text, best):
+                say(f"  {message}")
             return True
         except UserError as problem:
             say(str(problem))

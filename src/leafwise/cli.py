@@ -128,16 +128,16 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
     file, words = game_file(words) if "game_file" in fields else ("", words)
     named = "game" in fields and fields["game"].default is dataclasses.MISSING
     named = named and words[:1] not in [[word] for word in getattr(config_class, "no_games", ())]
-    own, options = split_options(config_class, words) if named else (words, {})
-    default = config_class.defaults(own) if hasattr(config_class, "defaults") else None
-    if not {"-h", "--help"}.isdisjoint(own):
-        tell_untold()
+    own_words, options = split_options(config_class, words) if named else (words, {})
+    default = config_class.defaults(own_words) if hasattr(config_class, "defaults") else None
+    if not {"-h", "--help"}.isdisjoint(own_words):
+        print_pending_notes()
         parse(
-            config_class, ["--help"], prog, None, default, help_of_game(config_class, own) if named else ()
+            config_class, ["--help"], prog, None, default, help_of_game(config_class, own_words) if named else ()
         )  # ends here
-    if named and own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
-        check_options(own[0], options, config_class)
-    config: Any = check_fields(parse(config_class, own, prog, default=default), shown=flag_of)
+    if named and own_words and not own_words[0].startswith("-"):  # before tyro takes its time, if the game comes first
+        check_options(own_words[0], options, config_class)
+    config: Any = check_fields(parse(config_class, own_words, prog, default=default), shown=flag_of)
     keeps = not any(getattr(config, name, False) for name in ("overwrite", "resume", "assist"))
     for name, field in fields.items():
         if "OutputFile" in str(field.type) and getattr(config, name):
@@ -158,24 +158,24 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
     return config, game
 
 
-_untold: list[str] = []
+_pending_notes: list[str] = []
 """What standard error is still to be told, once it is known that the input is not refused."""
 
 
 def tell_rules(game: Game) -> None:
     """Has standard error told the rules of a variant without an id, before the command prints or works."""
-    _untold[:] = filter(None, [unregistered(game)])
+    _pending_notes[:] = filter(None, [unregistered(game)])
 
 
-def tell_untold() -> None:
+def print_pending_notes() -> None:
     """Prints what standard error is still to be told."""
-    while _untold:
-        print(_untold.pop(0), file=sys.stderr, flush=True)
+    while _pending_notes:
+        print(_pending_notes.pop(0), file=sys.stderr, flush=True)
 
 
 def say(text: str = "") -> None:
     """Prints a line for people, as it is: no markup, no wrapping."""
-    tell_untold()
+    print_pending_notes()
     print(text, flush=True)
 
 
@@ -215,26 +215,26 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
     Every option that is no field of the class is the game's and takes one value, `--name value` or `--name=value`.
     """
     fields = {field.name for field in dataclasses.fields(config_class)} - {*HIDDEN} | {"help"}
-    own: list[str] = []
+    own_words: list[str] = []
     options: dict[str, str] = {}
     words = iter(arguments)
     for word in words:
         flag, equals, value = word.partition("=")
         name = flag[2:].replace("-", "_")
         if word == "--":
-            own += [word, *words]
+            own_words += [word, *words]
         elif re.match(
             r"-[^=]*[/\n]", word
         ):  # a board whose first cell is typed as a dash, which tyro takes for an option
-            own.append(f" {word}")
+            own_words.append(f" {word}")
         elif not flag.startswith("--") or name in fields or name.removeprefix("no_") in fields:
-            own.append(word)
+            own_words.append(word)
         else:
             given = value if equals else next(words, None)
             if given is None:
                 raise UserError(f"expected a value after {flag}, got nothing")
             options[name] = given
-    return own, options
+    return own_words, options
 
 
 def check_options(game: str, options: Iterable[str], config_class: type) -> None:
@@ -257,9 +257,9 @@ def option_flags(config_class: type) -> list[str]:
     return [flag_of(field.name) for field in fields if not re.search("Positional|Suppress", str(field.type))]
 
 
-def help_of_game(config_class: type, own: Sequence[str]) -> list[str]:
+def help_of_game(config_class: type, own_words: Sequence[str]) -> list[str]:
     """Returns what stands below a command's options: those of the game that is named, words of its position, and more."""
-    name = next((word for word in own if word in games()), "")
+    name = next((word for word in own_words if word in games()), "")
     if not name:
         return [
             paragraphs(f"With a game before it, --help shows that game's own options too. Games: {', '.join(games())}.")
@@ -280,7 +280,7 @@ def shown(value: Any) -> str:
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value) or "''"
 
 
-def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
+def input_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
     """Returns the number and text of every line that is not blank; a file is read here, standard input ("" and -) as it comes.
 
     None means one position, the start if none is `given`: so it is at a terminal and where standard input holds nothing. Bytes that
@@ -294,9 +294,9 @@ def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
     elif isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     texts = ((k, text_of(line).strip()) for k, line in enumerate(lines, start=1))
-    found = ((k, text) for k, text in texts if text)
-    first = next(found, None)
-    return chain([first], found) if first else found if file else None
+    full = ((k, text) for k, text in texts if text)
+    first = next(full, None)
+    return chain([first], full) if first else full if file else None
 
 
 def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
@@ -320,26 +320,26 @@ def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State])
 
 def folder_of(package: str) -> Path:
     """Returns the folder of a package of leafwise, found without importing what is in it."""
-    places: Any = getattr(find_spec(f"leafwise.{package}"), "submodule_search_locations", None)
-    return Path(next(iter(places)))
+    folders: Any = getattr(find_spec(f"leafwise.{package}"), "submodule_search_locations", None)
+    return Path(next(iter(folders)))
 
 
 def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
     """Raises ValueError for a file, the value of `flag`, that cannot be written, or that is there and is to stay."""
     path = Path(os.path.realpath(file))
     if is_stream(Path(file)):
-        unfit = path.is_dir() or not os.access(file, os.W_OK)
+        refused = path.is_dir() or not os.access(file, os.W_OK)
     elif not overwrite and path.is_file():
         raise UserError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which exists")
     else:
-        unfit = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
-    if unfit:
+        refused = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
+    if refused:
         raise UserError(f"expected a file in a writable folder for {flag}, got {file!r}")
 
 
 def print_json(value: object) -> None:
     """Prints one line of JSON; infinity and nan become null."""
-    tell_untold()
+    print_pending_notes()
     text = json.dumps(value, default=lambda number: number.item())  # those of NumPy
     print(json.dumps(json.loads(text, parse_constant=lambda name: None)), flush=True)
 
@@ -354,17 +354,17 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
     Elsewhere it prints a line now and then.
     """
-    tell_untold()
+    print_pending_notes()
     if not sys.stderr.isatty():
         printed = time.monotonic()
 
-        def tell_now_and_then(done: int) -> None:
+        def print_now_and_then(done: int) -> None:
             nonlocal printed
             if time.monotonic() - printed > REPORT:
                 printed = time.monotonic()
                 print(f"{done:,} of {total:,} games", file=sys.stderr, flush=True)
 
-        yield tell_now_and_then
+        yield print_now_and_then
         return
     from rich.console import Console
 

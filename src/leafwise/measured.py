@@ -8,19 +8,19 @@ COUNTS = ("games", "positions", "seeds")
 """Entries of a measurement that say of how many things it is the mean."""
 
 
-def measured(told: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
+def measured(measurement: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
     """Returns one measurement in one form."""
-    count = next(name for name in COUNTS if name in told)
+    count = next(name for name in COUNTS if name in measurement)
     unit = units and units["name"]
     if count == "positions":
         unit = "share of best moves"
-    elif told.get("players") == 2:
+    elif measurement.get("players") == 2:
         unit = "mean result, a win 1, a loss -1"
-    learned, by_hand = told.get("learned", told), told.get("hand_made") or told.get("hand")
+    learned, by_hand = measurement.get("learned", measurement), measurement.get("hand_made") or measurement.get("hand")
     return {
-        "variant": told.get("variant", ""),
-        "depth": told["depth"],
-        "count": told[count],
+        "variant": measurement.get("variant", ""),
+        "depth": measurement["depth"],
+        "count": measurement[count],
         "of": count,
         "unit": unit,
         **{name: learned[name] for name in ("mean", "ci_low", "ci_high")},

@@ -42,26 +42,28 @@ def register(game: str | Game, name: str = "", *, max_game_length: int = LONGEST
     `max_game_length` is the most decisions that a game has; some algorithms take memory for as many. Raises ValueError for a name
     that OpenSpiel has already.
     """
-    own: Game = find_game(game) if isinstance(game, str) else game
-    name = name or f"leafwise_{own.name}"
+    own_game: Game = find_game(game) if isinstance(game, str) else game
+    name = name or f"leafwise_{own_game.name}"
     length = need_in(max_game_length, Range(1, 2**31 - 1), "max_game_length", kind=int)
     if name in pyspiel.registered_names():
         raise UserError(
             f"expected a name that OpenSpiel does not have, got {name!r}: name a variant, register(game, 'leafwise_...')"
         )
-    low, high = (float(bound) if np.isfinite(bound) else float(np.copysign(1e9, bound)) for bound in own.return_range)
-    alone, kinds = own.players == 1, pyspiel.GameType
+    low, high = (
+        float(bound) if np.isfinite(bound) else float(np.copysign(1e9, bound)) for bound in own_game.return_range
+    )
+    alone, kinds = own_game.players == 1, pyspiel.GameType
     kind = kinds(
-        short_name=name, long_name=own.title, dynamics=kinds.Dynamics.SEQUENTIAL,
-        chance_mode=kinds.ChanceMode.EXPLICIT_STOCHASTIC if own.max_outcomes else kinds.ChanceMode.DETERMINISTIC,
+        short_name=name, long_name=own_game.title, dynamics=kinds.Dynamics.SEQUENTIAL,
+        chance_mode=kinds.ChanceMode.EXPLICIT_STOCHASTIC if own_game.max_outcomes else kinds.ChanceMode.DETERMINISTIC,
         information=kinds.Information.PERFECT_INFORMATION,
         utility=kinds.Utility.GENERAL_SUM if alone else kinds.Utility.ZERO_SUM, reward_model=kinds.RewardModel.TERMINAL,
-        max_num_players=own.players, min_num_players=own.players, provides_information_state_string=True,
+        max_num_players=own_game.players, min_num_players=own_game.players, provides_information_state_string=True,
         provides_information_state_tensor=False, provides_observation_string=True, provides_observation_tensor=True,
         parameter_specification={},
     )  # fmt: skip
     info = pyspiel.GameInfo(
-        num_distinct_actions=len(own.actions), max_chance_outcomes=own.max_outcomes, num_players=own.players,
+        num_distinct_actions=len(own_game.actions), max_chance_outcomes=own_game.max_outcomes, num_players=own_game.players,
         min_utility=low, max_utility=high, max_game_length=length, **({} if alone else {"utility_sum": 0.0}),
     )  # fmt: skip
 
@@ -72,22 +74,22 @@ def register(game: str | Game, name: str = "", *, max_game_length: int = LONGEST
             super().__init__(kind, info, params or {})
 
         def new_initial_state(self, state: Any = None) -> SpielState:
-            return SpielState(self, _told(own, state))
+            return SpielState(self, _described_position(own_game, state))
 
         def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
             if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
-                return SpielObserver(own, params)
+                return SpielObserver(own_game, params)
             return IIGObserverForPublicInfoGame(iig_obs_type, params)
 
     pyspiel.register_game(kind, LeafwiseGame)
     return name
 
 
-def _told(game: Game, told: Any) -> State:
+def _described_position(game: Game, description: Any) -> State:
     """Returns the position that a dict or struct `{"position": text}` tells; without one the very start."""
-    if told is None:
+    if description is None:
         return game.start()
-    return game.parse(str((told if isinstance(told, dict) else told.to_dict())["position"]))
+    return game.parse(str((description if isinstance(description, dict) else description.to_dict())["position"]))
 
 
 class SpielState(pyspiel.State):
@@ -103,8 +105,8 @@ class SpielState(pyspiel.State):
         """Returns what chance may do."""
         if self._outcomes is None or self._outcomes[0] is not self.state:
             self._outcomes = self.state, self.state.outcomes()
-        found: list[tuple[float, State]] = self._outcomes[1]
-        return found
+        outcomes: list[tuple[float, State]] = self._outcomes[1]
+        return outcomes
 
     def current_player(self) -> int:
         return self.state.current_player  # CHANCE and TERMINAL have OpenSpiel's numbers

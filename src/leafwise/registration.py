@@ -23,7 +23,7 @@ else:
 GYMNASIUM = "gymnasium"
 
 
-class _Waiting(MetaPathFinder):
+class _GymnasiumFinder(MetaPathFinder):
     """Finds Gymnasium as the other finders do, and registers the environments once it is loaded."""
 
     def find_spec(
@@ -50,4 +50,4 @@ def register_when_there() -> None:
     if GYMNASIUM in sys.modules:
         register_envs()
     else:
-        sys.meta_path.insert(0, _Waiting())
+        sys.meta_path.insert(0, _GymnasiumFinder())

@@ -159,10 +159,12 @@ def game_lines(record: GameRecord, analyst: Analyst, exact: bool = False) -> Ite
         better = best if one.value < one.best_value else ("", "", "")
         yield row.format(one.number, one.player, one.step.name, one.written(one.value), *better).rstrip()
     for player in range(1, game.players + 1):
-        if own := [one for one in moves if one.player == player]:
-            lost = sum(one.cost for one in own) / len(own)
-            mean = own[0].text(lost) if lost else "0"
-            named = ", ".join(f"{one.number}. {one.step.name} ({one.text(one.cost)})" for one in worst_of(own))
+        if moves_of_player := [one for one in moves if one.player == player]:
+            mean_loss = sum(one.cost for one in moves_of_player) / len(moves_of_player)
+            mean = moves_of_player[0].text(mean_loss) if mean_loss else "0"
+            named = ", ".join(
+                f"{one.number}. {one.step.name} ({one.text(one.cost)})" for one in worst_of(moves_of_player)
+            )
             whose = f"player {player}: " if game.players == 2 else ""
             yield f"  {whose}mean loss {mean}; most given away by {named or 'no move'}"
     if number := sum(one.exact for one in moves):
@@ -236,20 +238,20 @@ def span(values: list[float]) -> tuple[float, float]:
     return (low, high) if high > low else (low - 1.0, high + 1.0)
 
 
-def lines(found: Review) -> list[str]:
+def lines(result: Review) -> list[str]:
     """Returns the review as text: the curve, the dearest decisions with what was better, the game's own score."""
-    game, analyst = found.record.game, found.analyst
-    who = "".join(f", {name}" for name in [players_text(found.record)] if name)
+    game, analyst = result.record.game, result.analyst
+    who = "".join(f", {name}" for name in [players_text(result.record)] if name)
     text = [
-        f"{game!r}{who}: {len(found.moves)} decisions, {found.ending}",
-        f"  {analyst.unit} over the game, by leaf {analyst.leaf}, depth {found.depth}"
+        f"{game!r}{who}: {len(result.moves)} decisions, {result.ending}",
+        f"  {analyst.unit} over the game, by leaf {analyst.leaf}, depth {result.depth}"
         + (" (of the first player)" if game.players == 2 else ""),
         *([f"  {analyst.no_units}"] if analyst.no_units else []),
-        *plot(found),
-        f"  score by the game's own rules, if it ended there: {', '.join(points_told(found))}",
+        *plot(result),
+        f"  score by the game's own rules, if it ended there: {', '.join(points_texts(result))}",
         "  decisions that cost most",
     ]
-    worst = worst_of(found.moves)
+    worst = worst_of(result.moves)
     for one in worst:
         words = one.step.before.action_words
         text += [
@@ -260,46 +262,46 @@ def lines(found: Review) -> list[str]:
     return text if worst else [*text, "        none"]
 
 
-def points_told(found: Review, most: int = 5) -> list[str]:
+def points_texts(result: Review, most: int = 5) -> list[str]:
     """Returns the game's own score at some decisions, evenly spread, and at the end."""
-    moves, last = found.moves, found.last
-    places = sorted({round(k * (len(moves) - 1) / (most - 1)) for k in range(most)})
-    told = [f"{moves[k].step.before.points:,.10g} at {moves[k].number}" for k in places]
-    return [*told, f"{last.points:,.10g} at the end"] if last.is_terminal else told
+    moves, last = result.moves, result.last
+    numbers = sorted({round(k * (len(moves) - 1) / (most - 1)) for k in range(most)})
+    texts = [f"{moves[k].step.before.points:,.10g} at {moves[k].number}" for k in numbers]
+    return [*texts, f"{last.points:,.10g} at the end"] if last.is_terminal else texts
 
 
-def plot(found: Review) -> list[str]:
+def plot(result: Review) -> list[str]:
     """Returns the curve in characters, the number of the decision below it."""
-    worths, (low, high) = found.curve, found.limits
+    worths, (low, high) = result.curve, result.limits
     columns = min(COLUMNS, len(worths))
     shown = [worths[k * (len(worths) - 1) // max(columns - 1, 1)] for k in range(columns)]
-    places = [round((worth - low) / (high - low) * LINES) for worth in shown]
-    labels = {line: found.text(low + (high - low) * line / LINES) for line in range(0, LINES + 1, LINES // 2)}
+    heights = [round((worth - low) / (high - low) * LINES) for worth in shown]
+    labels = {line: result.text(low + (high - low) * line / LINES) for line in range(0, LINES + 1, LINES // 2)}
     width = max(map(len, labels.values()))
     rows = []
     for line in range(LINES, -1, -1):
-        marks = "".join("*" if place == line else " " for place in places).rstrip()
+        marks = "".join("*" if height == line else " " for height in heights).rstrip()
         rows.append(f"  {labels.get(line, ''):>{width}} |{marks}")
-    last = str(len(found.moves))
+    last = str(len(result.moves))
     return [*rows, f"  {'':>{width}}  1{last:>{max(columns - 1, len(last) + 1)}}"]
 
 
-def picture(found: Review) -> Canvas:
+def picture(result: Review) -> Canvas:
     """Returns the review as a drawing: the curve with the dearest decisions marked, and the game's own score below."""
-    canvas, limits = Canvas(WIDTH, HEIGHT, PAPER), found.limits
-    canvas.text(LEFT, 20, f"{found.analyst.unit}, {found.ending}", size=15, colour=INK, anchor="start")
-    places = drawn_curve(canvas, found.curve, TOP, CURVE_HEIGHT, limits, [found.text(x) for x in limits])
-    for one in worst_of(found.moves):
-        x, y = places[one.number - 1]
+    canvas, limits = Canvas(WIDTH, HEIGHT, PAPER), result.limits
+    canvas.text(LEFT, 20, f"{result.analyst.unit}, {result.ending}", size=15, colour=INK, anchor="start")
+    ends = drawn_curve(canvas, result.curve, TOP, CURVE_HEIGHT, limits, [result.text(x) for x in limits])
+    for one in worst_of(result.moves):
+        x, y = ends[one.number - 1]
         canvas.disc(x, y, 5, fill=MARK)
         label = min(max(x, LEFT + 40), WIDTH - 60), y - 12 if y > TOP + 20 else y + 14
         canvas.text(*label, f"{one.number}: -{one.text(one.cost)}", size=11, colour=MARK)
-    points = [one.step.before.points for one in found.moves] + [found.last.points] * found.last.is_terminal
+    points = [one.step.before.points for one in result.moves] + [result.last.points] * result.last.is_terminal
     scale = span(points)
     drawn_curve(canvas, points, POINTS_TOP, POINTS_HEIGHT, scale, [f"{x:,.10g}" for x in scale])
     small(canvas, LEFT, POINTS_TOP - 18, "score by the game's own rules, if it ended there", "start")
     small(canvas, LEFT, HEIGHT - 18, "decision 1", "start")
-    small(canvas, WIDTH - RIGHT, HEIGHT - 18, str(len(found.moves)), "end")
+    small(canvas, WIDTH - RIGHT, HEIGHT - 18, str(len(result.moves)), "end")
     return canvas
 
 
@@ -317,18 +319,18 @@ def drawn_curve(
     small(canvas, LEFT - 6, top + height, labels[0], "end")
     small(canvas, LEFT - 6, top, labels[1], "end")
     step = (WIDTH - LEFT - RIGHT) / max(len(values) - 1, 1)
-    places = [(LEFT + k * step, top + height * (high - value) / (high - low)) for k, value in enumerate(values)]
-    for (x, y), (x2, y2) in pairwise(places):
+    points = [(LEFT + k * step, top + height * (high - value) / (high - low)) for k, value in enumerate(values)]
+    for (x, y), (x2, y2) in pairwise(points):
         canvas.line(x, y, x2, y2, colour=LINE)
-    return places
+    return points
 
 
-def as_json(found: Review) -> dict[str, Any]:
+def as_json(result: Review) -> dict[str, Any]:
     """Returns what `--json` prints of a game.
 
     Of its `decisions`, `worth` is the first player's; the other numbers are those of the player who decides.
     """
-    record, analyst = found.record, found.analyst
+    record, analyst = result.record, result.analyst
     decisions = [
         {
             "move": one.number,
@@ -344,19 +346,19 @@ def as_json(found: Review) -> dict[str, Any]:
             "best_value": one.meaning(one.best_value),
             "cost": one.cost,
         }
-        for one in found.moves
+        for one in result.moves
     ]
     return {
         "name": record.game.name,
         "options": dict(record.game.given_options),
         "players": list(record.players),
         "result": record.result,
-        "ending": found.ending,
-        "points": found.last.points,
+        "ending": result.ending,
+        "points": result.last.points,
         "unit": analyst.unit,
         **({"no_unit": analyst.no_units} if analyst.no_units else {}),
         "leaf": analyst.leaf,
-        "depth": found.depth,
+        "depth": result.depth,
         "decisions": decisions,
-        "worst": [one.number for one in worst_of(found.moves)],
+        "worst": [one.number for one in worst_of(result.moves)],
     }

@@ -42,7 +42,7 @@ AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
 
 
 @dataclass
-class Common:
+class ParameterOptions:
     """Where the parameters come from."""
 
     config: Path | None = None
@@ -72,7 +72,7 @@ class Common:
 
 
 @dataclass
-class Gen(Common):
+class Gen(ParameterOptions):
     """Makes the ship of a seed; prints it as text unless a file is asked for."""
 
     seed: int = 0
@@ -108,7 +108,7 @@ class Check:
 
 
 @dataclass
-class Stats(Common):
+class Stats(ParameterOptions):
     """Makes the ships of many seeds and prints validity, quality and its terms, diversity and speed."""
 
     seeds: str = "0:1000"
@@ -125,7 +125,7 @@ class Stats(Common):
 
 
 @dataclass
-class Gallery(Common):
+class Gallery(ParameterOptions):
     """Draws the ships of several seeds on one contact sheet."""
 
     seeds: str = "0:12"
@@ -154,8 +154,8 @@ def gen(options: Gen) -> WithStatus:
     if not save_files(options, generator, ship):
         yield from (line.rstrip() for line in ship.text.splitlines() if line.strip())
     state = "valid" if ship.valid else "not valid: " + ", ".join(ship.reasons)
-    said = f"{state}, quality {ship.stats['quality']:.3f}, {ship_hash(ship)[:16]}"
-    yield f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {said}"
+    summary = f"{state}, quality {ship.stats['quality']:.3f}, {ship_hash(ship)[:16]}"
+    yield f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {summary}"
     return int(not ship.valid)
 
 
@@ -167,9 +167,9 @@ def built(options: Gen, parameters: Parameters) -> Ship:
 
     if options.story or options.strict:
         raise UserError("expected --builder without --story and --strict")
-    place = game("starship", parameters=parameters, targets=options.targets, hull=options.hull or "")
-    row = builder(options.builder, place)(options.seed).row
-    return reported(row, place.tables().ship, parameters, options.seed)
+    building_game = game("starship", parameters=parameters, targets=options.targets, hull=options.hull or "")
+    row = builder(options.builder, building_game)(options.seed).row
+    return reported(row, building_game.tables().ship, parameters, options.seed)
 
 
 def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:

@@ -53,7 +53,7 @@ def make_shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
 
     def shell(line: str = "", *more: str, typed: str = "") -> Answer:
         monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-        monkeypatch.setattr(cli, "_untold", [])  # of a command line that was refused
+        monkeypatch.setattr(cli, "_pending_notes", [])  # of a command line that was refused
         capsys.readouterr()
         try:
             status = run([*shlex.split(line), *more])

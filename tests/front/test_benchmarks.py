@@ -13,7 +13,7 @@ import leafwise
 from games import dice
 from leafwise.benchmarks import comparing, onnx, probe, processes, rates
 from leafwise.benchmarks.comparing import (
-    Compared,
+    Comparison,
     Probe,
     Version,
     compare,
@@ -23,7 +23,7 @@ from leafwise.benchmarks.comparing import (
     names_of,
     search_depths,
 )
-from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, yardsticks
+from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, reference_searches
 from leafwise.search import Search
 
 THREES = leafwise.game("threes")
@@ -82,13 +82,15 @@ def test_a_room_brings_positions_and_searches_written_by_hand() -> None:
     assert hasattr(rates.room_bench(leafwise.game("friday")), "bench_baselines")
     assert rates.room_bench(leafwise.game("trap")) is None
     assert rates.positions(dice.GAME) == {"start": dice.GAME.new(0)}
-    told = rates.bench_yardsticks(THREES, yardsticks(THREES), seconds=0.0, depths=(1, 3))  # whose trees it compares
+    told = rates.bench_reference_searches(
+        THREES, reference_searches(THREES), seconds=0.0, depths=(1, 3)
+    )  # whose trees it compares
     names = {
         f"{leaf}/{board}/depth={depth}" for leaf in ("openness", "rows") for board in POSITIONS for depth in (1, 3)
     }
     assert set(told) == names | {f"{name} time ratio" for name in names}
     with pytest.raises(ArithmeticError, match=r"expected equal trees and values"):
-        rates.bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
+        rates.bench_reference_searches(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
     with pytest.raises(ValueError, match=r"expected leafwise.game\('threes'\)"):
         ScalarSearch(leafwise.game("threes", hint="exact"), THREES.score("rows"))
     with pytest.raises(ValueError, match=r"expected a score among openness, rows, rows_cli, got 'total_score'"):
@@ -138,7 +140,7 @@ def test_the_depth_that_a_clock_allows_is_measured(short: None) -> None:
 
 def test_two_are_measured_in_turns_and_slower_lies_above_one_with_its_whole_interval() -> None:
     slow = [(1.0, 1.1)] * 5 + [(1.0, 1.2)] * 5 + [(1.0, 0.5)]  # one round that something else disturbed
-    assert judged(slow) == Compared(1.0, 0.5, 1.1, 1.1, 1.2)
+    assert judged(slow) == Comparison(1.0, 0.5, 1.1, 1.1, 1.2)
     assert judged(slow).verdict == "slower"
     assert judged([(now, before) for before, now in slow]).verdict == "faster"
     assert judged([(1.0, 1.1)] * 9 + [(1.0, 0.9)] * 2).verdict == ""
@@ -149,7 +151,7 @@ def test_two_are_measured_in_turns_and_slower_lies_above_one_with_its_whole_inte
         return time
 
     found = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
-    assert found == Compared(2.0, 1.0, 0.5, 0.5, 0.5)
+    assert found == Comparison(2.0, 1.0, 0.5, 0.5, 0.5)
     assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
     assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == found
     assert asked[8:] == ["before", "now"]
@@ -236,7 +238,7 @@ def test_all_that_is_named_can_be_measured(name: str, parts: tuple[str, ...]) ->
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
     for part in parts:
         compared = dict(compare(game, sys.executable, 0.0, rounds=1, part=part))
-        assert all(isinstance(found, Compared) and found.ratio > 0 for found in compared.values()), compared
+        assert all(isinstance(found, Comparison) and found.ratio > 0 for found in compared.values()), compared
         # How deep a leaf is measured is a matter of time.
         expected = names_of(game, part, search_depths(game) if part == "search" else {})
         assert [name.partition(" depth=")[0] for name in compared] == [

@@ -272,7 +272,7 @@ def test_no_request_runs_a_program(named: str, evil: str, tmp_path: Path) -> Non
 
 def test_the_page_has_the_players_of_its_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PLAYERS_VARIABLE, json.dumps([f"my program={CLIENT},seconds=5"]))
-    offer = games.Offer(GAME)
+    offer = games.GameChoices(GAME)
     assert offer.players[0] == {"name": "named:my program", "title": "my program"}
     assert games.player_text(GAME, "named:my program") == f"{CLIENT},seconds=5"
 

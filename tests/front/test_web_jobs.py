@@ -29,7 +29,7 @@ from leafwise.training.runs.files import FolderLock
 from leafwise.training.runs.loop import Events
 from leafwise.web import analysis, games, ships
 from leafwise.web.requests import JOBS, read
-from leafwise.web.workers import RUNS_VARIABLE, JobContext, Kept
+from leafwise.web.workers import RUNS_VARIABLE, JobContext, RecentCache
 
 SEED = 7
 LEVEL = {"options": {}, "text": str(find_game("friday").start())}
@@ -329,8 +329,8 @@ def kept() -> dict[str, int]:
 
 
 def test_a_click_makes_no_game_anew_and_memory_does_not_grow_with_variants(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_games", "_offers"):
-        monkeypatch.setattr(games, name, Kept(3))
+    for name in ("_games", "_choices"):
+        monkeypatch.setattr(games, name, RecentCache(3))
     for name in ("has_solver", "programs"):
         monkeypatch.setattr(games, name, functools.lru_cache(3)(getattr(games, name).__wrapped__))
     for turns in range(1, 6):

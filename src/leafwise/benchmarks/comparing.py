@@ -54,7 +54,7 @@ ROUNDS, OUTERMOST = 11, 1
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """One measurement of two versions: processor seconds of a unit, and the ratio of now to before."""
 
     before: float
@@ -69,15 +69,15 @@ class Compared:
         return "slower" if self.low > 1 else "faster" if self.high < 1 else ""
 
 
-def judged(times: Sequence[tuple[float, float]]) -> Compared:
+def judged(times: Sequence[tuple[float, float]]) -> Comparison:
     """Returns the middle ratio of rounds (before, now), and its interval."""
     ratios = sorted(now / before for before, now in times)
     outside = OUTERMOST if len(ratios) > 2 * OUTERMOST else 0
     before, now = map(min, zip(*times, strict=True))
-    return Compared(before, now, median(ratios), ratios[outside], ratios[-1 - outside])
+    return Comparison(before, now, median(ratios), ratios[outside], ratios[-1 - outside])
 
 
-def in_turns(before: Callable[[], float], now: Callable[[], float], rounds: int) -> Compared:
+def in_turns(before: Callable[[], float], now: Callable[[], float], rounds: int) -> Comparison:
     """Judges so many rounds of two measurements, after one that compiles; 0: one round alone. Each returns its time."""
     times: list[tuple[float, float]] = []
     for turn in range(rounds + 1):
@@ -122,11 +122,11 @@ def version_of(what: str) -> Iterator[Version]:
     A commit's files stand in a temporary folder meanwhile, and are run by this interpreter, with its packages. Raises ValueError
     for what is neither.
     """
-    found = [Path(what) / place for place in INTERPRETERS if (Path(what) / place).is_file()]
-    if found and os.access(found[0], os.X_OK):
-        yield Version(str(found[0].absolute()))
+    interpreters = [Path(what) / place for place in INTERPRETERS if (Path(what) / place).is_file()]
+    if interpreters and os.access(interpreters[0], os.X_OK):
+        yield Version(str(interpreters[0].absolute()))
         return
-    files = None if found else files_of(what)
+    files = None if interpreters else files_of(what)
     if files is None:
         raise UserError(f"expected a commit, or the path of an interpreter or an environment, got {what!r}")
     with tempfile.TemporaryDirectory(prefix="leafwise-") as folder:
@@ -190,7 +190,7 @@ WARM_UPS = {"warmup": (), "warmup without hooks": ("--no-hooks",)}
 
 def compare(
     game: Game, what: str, seconds: float, rounds: int = ROUNDS, part: str = ""
-) -> Iterator[tuple[str, Compared | str]]:
+) -> Iterator[tuple[str, Comparison | str]]:
     """Yields what was measured by name; where one version cannot be measured, why.
 
     `seconds` is the processor time of one measurement, `part` one of `PARTS` or "" for all. Raises ValueError if `what` names no
@@ -267,19 +267,19 @@ def texts_of(game: Game) -> list[str]:
 def names_of(game: Game, part: str, depths: dict[str, int]) -> list[str]:
     """Returns what probes measure for a part ("": all); `depths` as of `search_depths`."""
     cells = "ntuple" in game.features and game.players == 1
-    found = {
+    by_part = {
         ENVS: ["step", "batch_64"],
         SEARCH: [f"search {leaf}" for leaf in depths],
         MODELS: [],
         TRAINING: ["td"] if cells else [],
     }
     if game.name == "trilobite" and game.given_options == CONNECT_FOUR:
-        found[SEARCH] += [f"solver {kind}" for kind in ("one", "all", "batch")]
+        by_part[SEARCH] += [f"solver {kind}" for kind in ("one", "all", "batch")]
     if cells and model_path(shipped_name(game)).exists():
-        found[MODELS] += [f"leaf load:{shipped_name(game)} depth={depth}" for depth in NTUPLE_DEPTHS]
+        by_part[MODELS] += [f"leaf load:{shipped_name(game)} depth={depth}" for depth in NTUPLE_DEPTHS]
     if learns_by_selfplay(game):
-        found[TRAINING] += ["selfplay depth=1", "selfplay depth=2"]
+        by_part[TRAINING] += ["selfplay depth=1", "selfplay depth=2"]
         if part in ("", MODELS):
             leaf = probe.random_network(game).evaluator("sparse")
-            found[MODELS] += [f"leaf sparse depth={depth_for(game, leaf)}"]
-    return [name for own, names in found.items() if part in ("", own) for name in names]
+            by_part[MODELS] += [f"leaf sparse depth={depth_for(game, leaf)}"]
+    return [name for room, names in by_part.items() if part in ("", room) for name in names]

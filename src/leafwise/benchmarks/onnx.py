@@ -42,20 +42,20 @@ def onnx_ratios() -> dict[str, float]:
         (file := Path(folder, "net.onnx")).write_bytes(graph.model(game, {VALUE: value}).SerializeToString())
         session, ours = opened(file.read_bytes()), leaf(game, file).batch
     assert ours is not None
-    found = {}
+    ratios = {}
     for count in (2048, 1):
         some, T = np.array(rows[:count]), game.tables()
         named = {OBSERVED: Observer(game)(some).obs}
         ways = (lambda some=some, T=T: ours(some, T), lambda named=named: session.run(None, named))
-        found[f"rows={count}"] = ratio_of(*ways, 20 if count > 1 else 1000)
-    return found
+        ratios[f"rows={count}"] = ratio_of(*ways, 20 if count > 1 else 1000)
+    return ratios
 
 
-def ratio_of(own: Callable[[], Any], other: Callable[[], Any], times: int) -> float:
+def ratio_of(ours: Callable[[], Any], other: Callable[[], Any], times: int) -> float:
     """Returns the processor time of the other way over that of the own, each the least of rounds in turns of so many calls."""
     best = [float("inf")] * 2
     for _ in range(ROUNDS):
-        for k, way in enumerate((own, other)):
+        for k, way in enumerate((ours, other)):
             start = process_time()
             for _ in range(times):
                 way()

@@ -48,9 +48,9 @@ MOVED = {
 
 def module(name, room=""):
     """Returns a module that may have moved."""
-    for place in MOVED[name]:
+    for path in MOVED[name]:
         try:
-            return importlib.import_module(place.format(room=room))
+            return importlib.import_module(path.format(room=room))
         except ModuleNotFoundError:
             continue
     raise ImportError(f"no module among {', '.join(MOVED[name])}")
@@ -69,7 +69,7 @@ def random_network(game, hidden=(32, 32)):
     )
 
 
-class Works:
+class Workloads:
     """What can be measured of one game. A method makes a work, which does so many units each time that it is called, and returns
     how many; it takes the words that follow its name in what is asked for."""
 
@@ -80,9 +80,9 @@ class Works:
         self.leafwise, self.name, self.ids, self.depths, self.texts = leafwise, name, ids, depths, texts
         self.game = leafwise.game(name, **options)
 
-    def of(self, asked):
+    def of(self, name):
         """Returns the work that is asked for."""
-        kind, _, rest = asked.partition(" ")
+        kind, _, rest = name.partition(" ")
         makers = {
             "step": self.steps, "batch_64": self.batch_steps, "search": self.searches, "leaf": self.leaves,
             "solver": self.solver_answers, "td": self.learned_moves,
@@ -134,20 +134,20 @@ class Works:
 
     def searches(self, leaf):
         search = self.leafwise.Search(self.game, self.leaf(leaf), depth=self.depths[leaf])
-        found = [self.game.new(seed) for seed in range(4)]
+        states = [self.game.new(seed) for seed in range(4)]
 
         def work():
-            for state in found:
+            for state in states:
                 search(state)
-            return len(found)
+            return len(states)
 
         return work
 
     def leaves(self, rest):
         leaf, _, depth = rest.partition(" depth=")
         search = self.leafwise.Search(self.game, self.leaf(leaf), depth=int(depth), nodes=0)
-        found = self.states()
-        return lambda: sum(search(state).leaves for state in found)
+        states = self.states()
+        return lambda: sum(search(state).leaves for state in states)
 
     def solver_answers(self, how):
         import numpy
@@ -221,16 +221,16 @@ def main(name, options, ids, depths, texts):
     """Answers until standard input ends; `depths`: leaf -> depth of the searches that are measured; `texts`: positions of their
     leaves."""
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed
-    works = Works(name, options, ids, depths, texts)
+    works = Workloads(name, options, ids, depths, texts)
     begun: dict = {}
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         try:
-            work = begun.get(asked["name"])
+            work = begun.get(request["name"])
             if work is None:
-                work = begun[asked["name"]] = works.of(asked["name"])
+                work = begun[request["name"]] = works.of(request["name"])
                 work()  # compiles
-            best, end = float("inf"), time.process_time() + asked["seconds"]
+            best, end = float("inf"), time.process_time() + request["seconds"]
             while best == float("inf") or time.process_time() < end:
                 start = time.process_time()
                 units = work()

@@ -71,7 +71,7 @@ def start_ratios() -> dict[str, float]:
         for _ in range(ROUNDS):
             for process in processes:
                 least[process] = min(least[process], processor_seconds(process, environment))
-    return {name: least[own] / least[other] for name, (own, other) in COMPARED.items()}
+    return {name: least[ours] / least[other] for name, (ours, other) in COMPARED.items()}
 
 
 def processor_seconds(arguments: tuple[str, ...], environment: Mapping[str, str]) -> float:
@@ -117,16 +117,16 @@ def compile_costs(tell: Callable[[str], object]) -> dict[str, float]:
     """
     if sys.platform == "win32":
         raise UserError("expected a system that reports the memory of processes, got Windows")
-    found: dict[str, float] = {}
+    costs: dict[str, float] = {}
     for form, variables in FORMS.items():
         tell(f"compiling the search of Connect Four {form}, twice: up to two minutes")
         with tempfile.TemporaryDirectory() as folder:  # an empty cache
             environment = {**os.environ, "LEAFWISE_CACHE_DIR": folder, **variables}
             first, second = (answer_of(COMPILED_SEARCH, environment) for _ in range(2))
-        found |= {
+        costs |= {
             f"seconds until it is ready, {form}": first[0],
             f"seconds in a second process, {form}": second[0],
             f"milliseconds of a search of depth 1, {form}": second[1],
             f"MB of memory, {form}": second[2],
         }
-    return found
+    return costs

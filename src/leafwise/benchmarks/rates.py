@@ -41,7 +41,7 @@ from leafwise.training.ntuple_td.kernels import MOVES, Trainer, kernels, new_tra
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Recorder
 
-Yardstick = Callable[[State, int], tuple[dict[int, float], int]]
+ReferenceSearch = Callable[[State, int], tuple[dict[int, float], int]]
 
 
 def rates_of(game: Game, part: str, seconds: float) -> dict[str, float]:
@@ -84,13 +84,13 @@ def bench_envs(game: Game, seconds: float = 1.0) -> dict[str, float]:
     Batches start anew in the same step, that of `batch_1024_next_step` in the next one, where an action does nothing and is not
     counted. These two are measured in turns, so that the load of the machine meets both.
     """
-    found = dict(zip(["single"], bench_steps([GameEnv(game)], (), seconds), strict=True))
+    rates = dict(zip(["single"], bench_steps([GameEnv(game)], (), seconds), strict=True))
     for n in SIZES:
         envs = {f"batch_{n}": GameVectorEnv(n, game, autoreset_mode="SameStep")}
         if n == SIZES[-1]:
             envs[f"batch_{n}_next_step"] = GameVectorEnv(n, game)
-        found |= zip(envs, bench_steps(list(envs.values()), (n,), seconds), strict=True)
-    return found
+        rates |= zip(envs, bench_steps(list(envs.values()), (n,), seconds), strict=True)
+    return rates
 
 
 def bench_steps(envs: list[Any], shape: tuple[int, ...], seconds: float) -> list[float]:
@@ -139,7 +139,7 @@ def room_bench(game: Game) -> Any:
     What it may have for benchmarks of searches:
     - `POSITIONS`, name -> text: where the game as it is by default is searched instead of at its start; on the last of them
       options are measured.
-    - `yardsticks(game)`, leaf's name -> (state, depth) -> (value by action, leaves): searches written by hand, to hold the
+    - `reference_searches(game)`, leaf's name -> (state, depth) -> (value by action, leaves): searches written by hand, to hold the
       engine against.
     - `bench_baselines(seconds)` -> rates by name: other people's programs.
     """
@@ -152,8 +152,8 @@ def positions(game: Game) -> dict[str, State]:
     return {name: game.parse(text) for name, text in texts.items()} or {"start": game.new(0)}
 
 
-def bench_yardsticks(
-    game: Game, yardsticks: Mapping[str, Yardstick], seconds: float = 0.2, depths: tuple[int, ...] = (2, 3, 4, 5)
+def bench_reference_searches(
+    game: Game, searches: Mapping[str, ReferenceSearch], seconds: float = 0.2, depths: tuple[int, ...] = (2, 3, 4, 5)
 ) -> dict[str, float]:
     """Returns leaves per second of the engine, and its time over that of searches written by hand.
 
@@ -161,18 +161,18 @@ def bench_yardsticks(
     difference raises ArithmeticError.
     """
     rates = {}
-    for leaf, yardstick in yardsticks.items():
-        for place, state in positions(game).items():
+    for leaf, reference in searches.items():
+        for position, state in positions(game).items():
             for depth in depths:
                 search = Search(game, game.score(leaf), depth)
-                found = search(state)
-                values, leaves = yardstick(state, depth)
-                if leaves != found.leaves or any(abs(values[a] - v) > 1e-9 * abs(v) for a, v in found.values.items()):
-                    raise ArithmeticError(f"expected equal trees and values, got {values} and {found.values}")
-                own = best_time(partial(search, state), seconds)
-                name = f"{leaf}/{place}/depth={depth}"
-                rates[name] = leaves / own
-                rates[f"{name} time ratio"] = own / best_time(partial(yardstick, state, depth), seconds)
+                result = search(state)
+                values, leaves = reference(state, depth)
+                if leaves != result.leaves or any(abs(values[a] - v) > 1e-9 * abs(v) for a, v in result.values.items()):
+                    raise ArithmeticError(f"expected equal trees and values, got {values} and {result.values}")
+                time = best_time(partial(search, state), seconds)
+                name = f"{leaf}/{position}/depth={depth}"
+                rates[name] = leaves / time
+                rates[f"{name} time ratio"] = time / best_time(partial(reference, state, depth), seconds)
     return rates
 
 
@@ -213,17 +213,17 @@ def bench_options(game: Game, state: State, depth: int, seconds: float = 0.5) ->
     of_plain = 0.0
     for name, options in OPTIONS.items():
         search = Search(game, game.score(), depth, nodes=0, **options)
-        found = search(state)
-        error = abs(found.value - plain.value)
+        result = search(state)
+        error = abs(result.value - plain.value)
         if name not in APPROXIMATE and error > 1e-9 * max(1.0, abs(plain.value)):
-            raise ArithmeticError(f"{name}: expected the value {plain.value!r}, got {found.value!r}")
+            raise ArithmeticError(f"{name}: expected the value {plain.value!r}, got {result.value!r}")
         best = best_time(partial(search, state), seconds)
         of_plain = of_plain or best
-        rates[f"{name} nodes/s"] = found.nodes / best
-        rates[f"{name} leaves/s"] = found.leaves / best
+        rates[f"{name} nodes/s"] = result.nodes / best
+        rates[f"{name} leaves/s"] = result.leaves / best
         rates[f"{name} time ratio"] = best / of_plain
-        rates[f"{name} node ratio"] = found.nodes / plain.nodes
-        rates[f"{name} leaf ratio"] = found.leaves / plain.leaves
+        rates[f"{name} node ratio"] = result.nodes / plain.nodes
+        rates[f"{name} leaf ratio"] = result.leaves / plain.leaves
         rates[f"{name} error"] = error
     return rates
 
@@ -260,9 +260,9 @@ def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]
         search = Search(
             game, leaf, None, seconds=CLOCK, clock="cpu", candidates=fewest, rare=rare, all_values=False, nodes=0
         )
-        found = [search(state) for state in positions]
-        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
-        rates[f"{name}/median depth in {CLOCK:g} s"] = median(r.depth for r in found)
+        results = [search(state) for state in positions]
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in results) / sum(r.seconds for r in results)
+        rates[f"{name}/median depth in {CLOCK:g} s"] = median(r.depth for r in results)
     return rates
 
 
@@ -293,15 +293,17 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     A room that brings searches written by hand has the engine held against them instead of the first.
     """
     room = room_bench(game)
-    yardsticks = room.yardsticks(game) if hasattr(room, "yardsticks") and not game.given_options else {}
+    reference_searches = (
+        room.reference_searches(game) if hasattr(room, "reference_searches") and not game.given_options else {}
+    )
     state = list(positions(game).values())[-1]
     depth = measured_depth(game, state)
-    if yardsticks:
-        rates = bench_yardsticks(game, yardsticks, seconds)
+    if reference_searches:
+        rates = bench_reference_searches(game, reference_searches, seconds)
     else:
         rates = bench_leaves(game, game.score(), seconds, min(depth, 3))
-    found = bench_options(game, state, depth, seconds)
-    rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
+    by_option = bench_options(game, state, depth, seconds)
+    rates |= {f"depth={depth}/{name}": rate for name, rate in by_option.items()}
     rates |= bench_threads(game, seconds)
     rates |= bench_simulations(game, game.score(), seconds)
     if game.search.candidates:
@@ -315,24 +317,24 @@ def bench_simulations(game: Game, leaf: Evaluator, seconds: float = 0.2) -> dict
     """Returns what Monte Carlo tree search makes a second at each position with a new tree, simulations and the values of leaves
     that its new nodes take."""
     rates = {}
-    for place, state in positions(game).items():
+    for position, state in positions(game).items():
         search = Mcts(game, leaf, simulations=SIMULATIONS, reuse=False, proofs=False)  # which might end it sooner
         leaves = search(state).leaves
         each = best_time(partial(search, state), seconds)
-        rates[f"{leaf.name}/{place}/simulations/s"] = SIMULATIONS / each
-        rates[f"{leaf.name}/{place}/leaves/s by simulations"] = leaves / each
+        rates[f"{leaf.name}/{position}/simulations/s"] = SIMULATIONS / each
+        rates[f"{leaf.name}/{position}/leaves/s by simulations"] = leaves / each
     return rates
 
 
 def bench_leaves(game: Game, leaf: Evaluator, seconds: float, deepest: int, at_least: int = 0) -> dict[str, float]:
     """Returns leaves per second at each position, at depth 1 and deeper; `at_least`: at the first depth that has so many."""
     rates = {}
-    for place, state in positions(game).items():
+    for position, state in positions(game).items():
         for depth in range(1, deepest + 1):
             search = Search(game, leaf, depth, nodes=0)
             leaves = search(state).leaves
             if leaves >= at_least or depth == deepest:
-                rates[f"{leaf.name}/{place}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
+                rates[f"{leaf.name}/{position}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
                 if at_least:
                     break
     return rates

@@ -79,20 +79,20 @@ def click(game: str, options: dict[str, Any]) -> Callable[[], object]:
 
     context = JobContext(lambda message: None)
     first = tell_state(StateRequest(game=game, options=options, seed=1), context)
-    asked = StateRequest(game=game, options=options, text=first["text"], moves=first["actions"][:1], seed=2)
-    return lambda: tell_state(asked, context)
+    request = StateRequest(game=game, options=options, text=first["text"], moves=first["actions"][:1], seed=2)
+    return lambda: tell_state(request, context)
 
 
 def web_waits() -> dict[str, float]:
     """Returns what is waited for, by name; a click in a variant also over that in the game's first one."""
-    found = connection_waits()
+    waits = connection_waits()
     for game in games():
         usual = ""
         for name, options in ids_of(game).items():
-            found[f"ms of the processor, a click in {name}"] = now = least(
+            waits[f"ms of the processor, a click in {name}"] = now = least(
                 click(game, dict(options)), time.process_time
             )
             if usual:
-                found[f"a click in {name} / in {usual}"] = now / found[f"ms of the processor, a click in {usual}"]
+                waits[f"a click in {name} / in {usual}"] = now / waits[f"ms of the processor, a click in {usual}"]
             usual = usual or name
-    return found
+    return waits

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
-from leafwise.cli import OutputFile, Report, asked_lines, command, folder_of, positions_of, print_json, records_of
+from leafwise.cli import OutputFile, Report, command, folder_of, input_lines, positions_of, print_json, records_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import texts_of
 from leafwise.envs.core.ranges import Range
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def options_help() -> str:
     """Returns the help of --options: what a search is told besides, read without importing it."""
     texts = texts_of(folder_of("search") / "search_options.py", "SearchOptions", without="in_text")
-    told = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
-    return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *told])
+    lines = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
+    return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *lines])
 
 
 OPTIONS_HELP = options_help()
@@ -95,7 +95,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
         return
     from leafwise.analysis import position_json, read_position
 
-    lines = asked_lines(config.file, given)
+    lines = input_lines(config.file, given)
     if lines is None:
         yield from analyze_position(game, config)
         return
@@ -151,10 +151,10 @@ def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]
             analysts[record.game] = made_analyst(record.game, config)
         analyst = analysts[record.game]
         if config.review:
-            found = review(record, analyst, exact)
-            yield {"game": number, **as_json(found)}, lines(found)
+            course = review(record, analyst, exact)
+            yield {"game": number, **as_json(course)}, lines(course)
             if config.svg:
-                write_named(Path(config.svg), picture(found).svg().encode())
+                write_named(Path(config.svg), picture(course).svg().encode())
         elif config.json:
             yield from (({"game": number, **one.as_json()}, ()) for one in reviewed_moves(record, analyst, exact=exact))
         else:

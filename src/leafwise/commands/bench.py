@@ -15,7 +15,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 
 if TYPE_CHECKING:
-    from leafwise.benchmarks.comparing import Compared
+    from leafwise.benchmarks.comparing import Comparison
     from leafwise.envs.core.contract.game import Game
 
 START, COMPILE, WEB, ONNX = "start", "compile", "web", "onnx"
@@ -63,17 +63,17 @@ def versions(config: Config, game: Game) -> Iterator[Report]:
     """Compares another version with this one."""
     from leafwise.benchmarks.comparing import compare
 
-    found: dict[str, Compared] = {}
+    compared: dict[str, Comparison] = {}
     for name, one in compare(game, config.compare, config.seconds, part=config.part):
         if isinstance(one, str):
             yield f"{name}: {one}"
             continue
-        found[name] = one
+        compared[name] = one
         times = f"{one.before * 1e6:,.2f} us before, {one.now * 1e6:,.2f} us now"
         yield f"{one.ratio:8.3f}  ({one.low:.3f} to {one.high:.3f})  {one.verdict:7s} {name}: {times}"
-    slower = ", ".join(name for name, one in found.items() if one.verdict == "slower")
-    told = {name: {**vars(one), "verdict": one.verdict} for name, one in found.items()}
-    yield told, [f"slower by more than the noise: {slower or 'nothing'}"]
+    slower = ", ".join(name for name, one in compared.items() if one.verdict == "slower")
+    as_json = {name: {**vars(one), "verdict": one.verdict} for name, one in compared.items()}
+    yield as_json, [f"slower by more than the noise: {slower or 'nothing'}"]
 
 
 @command(Config)
@@ -88,8 +88,8 @@ def main(config: Config, game: Game | None = None) -> Iterator[Report]:
 
         tell = partial(print, file=sys.stderr)
         works = {START: start_ratios, COMPILE: lambda: compile_costs(tell), WEB: web_waits, ONNX: onnx_ratios}
-        found = works[config.game]()
-        rates = {f"{config.game}/{name}": rate for name, rate in found.items()}
+        measured = works[config.game]()
+        rates = {f"{config.game}/{name}": rate for name, rate in measured.items()}
         yield rates, lines(rates)
         return
     known = COMPARED if config.compare else PARTS
@@ -105,7 +105,7 @@ def main(config: Config, game: Game | None = None) -> Iterator[Report]:
     rates = {}
     for part in PARTS:
         if config.part in ("", part):
-            found = {f"{part}/{name}": rate for name, rate in rates_of(game, part, config.seconds).items()}
-            yield from lines(found)
-            rates |= found
+            measured = {f"{part}/{name}": rate for name, rate in rates_of(game, part, config.seconds).items()}
+            yield from lines(measured)
+            rates |= measured
     yield rates, ()

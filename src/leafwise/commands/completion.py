@@ -124,7 +124,11 @@ def main(config: Config) -> Iterator[Report]:
         takes_game = config_class is None or "game" in config_class.__dataclass_fields__
         words = {"models": models, "completion": list(SHELLS)}.get(name, list(games()) if takes_game else [])
         first.append(line.format(name, " ".join(words)))
-    own = [more.format(game, " ".join(map(flag_of, option_defaults(game)))) for game in games()]
+    of_games = [more.format(game, " ".join(map(flag_of, option_defaults(game)))) for game in games()]
     yield script.format(
-        players=PLAYERS, names=" ".join(names), options="\n".join(options), games="\n".join(own), first="\n".join(first)
+        players=PLAYERS,
+        names=" ".join(names),
+        options="\n".join(options),
+        games="\n".join(of_games),
+        first="\n".join(first),
     )

@@ -59,7 +59,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     check_file(config.out)
     check(game, config.player, config.games, config.seed, config.opponent, share, config.processes, config.cluster)
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
-        found = collect_dataset(
+        dataset = collect_dataset(
             game,
             config.player,
             config.games,
@@ -71,13 +71,13 @@ def main(config: Config, game: Game) -> Iterator[Report]:
             progress=progress,
             partial_on_interrupt=True,
         )
-    games = len(found.arrays["seeds"])
-    out = write_dataset(config.out, found)
+    games = len(dataset.arrays["seeds"])
+    out = write_dataset(config.out, dataset)
     size = sum(file.stat().st_size for file in (out.rglob("*") if out.is_dir() else [out]) if file.is_file())
     yield (
-        {"file": str(out), "games": games, "decisions": len(found), "bytes": size, **found.about},
+        {"file": str(out), "games": games, "decisions": len(dataset), "bytes": size, **dataset.about},
         (
-            f"{out}: {len(found):,} decisions of {games:,} games of {game.name}, {size / 1e6:,.1f} MB",
+            f"{out}: {len(dataset):,} decisions of {games:,} games of {game.name}, {size / 1e6:,.1f} MB",
             f"  player {config.player}, seeds {config.seed} to {config.seed + games - 1}, {share:.0%} random moves",
         ),
     )

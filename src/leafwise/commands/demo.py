@@ -51,7 +51,7 @@ class Config:
     """Processes that play."""
 
 
-class Match(NamedTuple):
+class LeafComparison(NamedTuple):
     """Two leaves in the same search."""
 
     title: str
@@ -62,14 +62,14 @@ class Match(NamedTuple):
     games: int
 
 
-def matches(config: Config) -> list[Match]:
+def matches(config: Config) -> list[LeafComparison]:
     """Returns what is compared: equal depths, and equal time."""
-    found = [
-        Match(f"depth {depth}", f"depth={depth}", config.hand_made, games)
+    by_depth = [
+        LeafComparison(f"depth {depth}", f"depth={depth}", config.hand_made, games)
         for depth, games in enumerate(config.games, start=1)
     ]
     limit = f"seconds={config.milliseconds / 1000:g},clock=cpu,cutoff={CUTOFF}"
-    return [*found, Match(f"{config.milliseconds:g} ms", limit, config.timed_hand_made, config.timed_games)]
+    return [*by_depth, LeafComparison(f"{config.milliseconds:g} ms", limit, config.timed_hand_made, config.timed_games)]
 
 
 def program(name: str, module: str) -> str:
@@ -116,16 +116,16 @@ def main(config: Config) -> WithStatus:
         most = max(most, games)
         for leaf, source in ((hand_made, hand_made), ("learned", f'"{path}"')):
             with progress_bar(f"{title}, {leaf}", games) as progress:
-                found = evaluate(
+                evaluation = evaluate(
                     threes, f"search:{source},{limit}", games, processes=config.processes, progress=progress
                 )
-            interval, ms = interval_text(*found.interval(), ",.0f"), 1000 * found.seconds_per_move
-            yield row.format(title, leaf, games, f"{found.mean:,.0f}", interval, f"{ms:.2f}")
-            played.append(found)
-            results.append({"limit": title, "leaf": leaf, **figures(threes, found)})
+            interval, ms = interval_text(*evaluation.interval(), ",.0f"), 1000 * evaluation.seconds_per_move
+            yield row.format(title, leaf, games, f"{evaluation.mean:,.0f}", interval, f"{ms:.2f}")
+            played.append(evaluation)
+            results.append({"limit": title, "leaf": leaf, **figures(threes, evaluation)})
     write_atomically(path / "comparison.json", json.dumps(results, indent=2).encode())
-    own = player(f'search:"{path}",depth=1', threes)
-    animation = gif(pictured(play_game(threes, [own], FINAL_SEED, PICTURED_MOVES).record()), 240, 100)
+    learned = player(f'search:"{path}",depth=1', threes)
+    animation = gif(pictured(play_game(threes, [learned], FINAL_SEED, PICTURED_MOVES).record()), 240, 100)
     write_atomically(path / "game.gif", animation)
     won = played[1].interval()[0] > played[0].interval()[1]
     verdict = "wins, intervals apart" if won else "does not win with intervals apart"

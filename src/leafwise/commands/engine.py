@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
 
-ASKED = ("hello", "new", "position", "go", "stop", "quit")
+REQUESTS = ("hello", "new", "position", "go", "stop", "quit")
 SEEDS = Range(0, 2**63 - 1)
 BEST = "best"
 TREE = {"nodes": "simulations", "seconds": "seconds"}
@@ -48,7 +48,7 @@ class Config:
     """Seed of a player that draws, where a game brings none."""
 
 
-class Engine:
+class ProtocolServer:
     """Answers the lines of a referee; a player thinks in a thread of its own, so that its search can be stopped."""
 
     def __init__(self, config: Config, answers: BinaryIO) -> None:
@@ -66,18 +66,18 @@ class Engine:
             if len(line) > LONGEST_MESSAGE:
                 raise UserError(f"expected a line of at most {LONGEST_MESSAGE:,} bytes, got a longer one")
             try:
-                asked = json.loads(line)
+                request = json.loads(line)
             except (ValueError, RecursionError):
-                asked = None
-            if not isinstance(asked, dict):
+                request = None
+            if not isinstance(request, dict):
                 raise UserError(f"expected a line with a JSON object, got {line.strip()[:80]!r}")
-            what = str(asked.get("ask"))
-            need_among(what, ASKED, "ask")
+            what = str(request.get("ask"))
+            need_among(what, REQUESTS, "ask")
             if what in ("stop", "quit"):
                 self.stop()
             else:
                 self.wait()
-                getattr(self, what)(asked)
+                getattr(self, what)(request)
             return what != "quit"
         except UserError as problem:
             self.say(error=str(problem))
@@ -88,19 +88,19 @@ class Engine:
         self.answers.write(json.dumps(answer).encode() + b"\n")
         self.answers.flush()
 
-    def hello(self, asked: Mapping[str, Any]) -> None:
+    def hello(self, request: Mapping[str, Any]) -> None:
         """Says who this is."""
-        if asked.get("protocol") != PROTOCOL:
-            raise UserError(f"expected version {PROTOCOL} of the protocol, got {short(repr(asked.get('protocol')))}")
+        if request.get("protocol") != PROTOCOL:
+            raise UserError(f"expected version {PROTOCOL} of the protocol, got {short(repr(request.get('protocol')))}")
         kind = self.config.player.partition(":")[0]
         limits = list(DEEP if kind in ("search", BEST) else TREE if kind == "mcts" else ())
         self.say(ready=PROTOCOL, name=f"leafwise {__version__}, {self.config.player}", limits=limits, stop=bool(limits))
 
-    def new(self, asked: Mapping[str, Any]) -> None:
+    def new(self, request: Mapping[str, Any]) -> None:
         """Begins a game: makes the player, and loads its code."""
         from leafwise.search.players import load_code, search_of
 
-        name, options, seed = asked.get("game"), asked.get("options", {}), asked.get("seed", self.config.seed)
+        name, options, seed = request.get("game"), request.get("options", {}), request.get("seed", self.config.seed)
         if not isinstance(name, str) or not isinstance(options, dict):
             raise UserError(f"expected the name of a game, and its options, got {short(repr((name, options)))}")
         self.seed = need_in(seed, SEEDS, "a seed", kind=int)
@@ -126,19 +126,19 @@ class Engine:
         elif seconds is not None:
             search_of(self.who).seconds = seconds
 
-    def position(self, asked: Mapping[str, Any]) -> None:
+    def position(self, request: Mapping[str, Any]) -> None:
         """Takes a position."""
         if self.game is None:
             raise UserError("expected a game before its positions: ask new first")
         self.state = None
-        self.state = self.game.parse(str(asked.get("state")))
+        self.state = self.game.parse(str(request.get("state")))
 
-    def go(self, asked: Mapping[str, Any]) -> None:
+    def go(self, request: Mapping[str, Any]) -> None:
         """Begins to think."""
         state = self.state
         if state is None or state.is_terminal or state.is_chance:
             raise UserError(f"expected a decision, got {'none' if state is None else str(state)!r}")
-        self.make({name: need_in(asked[name], LIMITS[name], name) for name in DEEP if asked.get(name) is not None})
+        self.make({name: need_in(request[name], LIMITS[name], name) for name in DEEP if request.get(name) is not None})
         self.thread = threading.Thread(target=self.think, args=(state,), daemon=True)
         self.thread.start()
 
@@ -153,10 +153,8 @@ class Engine:
                 result = Search(state.game, self.who.search.evaluator, depth=1)(state)
                 assert result.action is not None
                 action = result.action
-            if (found := getattr(self.who, "found", None)) is not None:
-                self.say(
-                    info={"depth": found.depth, "nodes": found.nodes, "value": found.value, "seconds": found.seconds}
-                )
+            if (last := getattr(self.who, "found", None)) is not None:
+                self.say(info={"depth": last.depth, "nodes": last.nodes, "value": last.value, "seconds": last.seconds})
             self.say(move=state.game.actions[action])
         except ValueError as problem:
             self.say(error=short(" ".join(str(problem).split()), 300))
@@ -191,10 +189,10 @@ def limited(text: str, limits: Mapping[str, float], game: Game) -> tuple[str, fl
     kind, _, rest = text.partition(":")
     if kind not in ("search", "mcts", BEST):
         return text, None
-    own = dict(word.partition("=")[::2] for word in split(rest))
-    tree = kind == "mcts" or (kind == BEST and game.search.best == "mcts" and "depth" not in own)
+    given = dict(word.partition("=")[::2] for word in split(rest))
+    tree = kind == "mcts" or (kind == BEST and game.search.best == "mcts" and "depth" not in given)
     names = {name: called for name, called in (TREE if tree else DEEP).items() if name in limits}
-    least = {called: min(limits[name], float(own.get(called, math.inf))) for name, called in names.items()}
+    least = {called: min(limits[name], float(given.get(called, math.inf))) for name, called in names.items()}
     seconds = least.pop("seconds", None)
     for name, value in least.items():
         text = joined(text, f"{name}={int(value)}")
@@ -206,7 +204,7 @@ def main(config: Config) -> None:
     """Runs the command."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever else is printed is no answer
-    engine = Engine(config, answers)
+    engine = ProtocolServer(config, answers)
     lines = sys.stdin.buffer
     while (line := lines.readline(LONGEST_MESSAGE + 1)) and engine.hear(line):
         while len(line) > LONGEST_MESSAGE and not line.endswith(b"\n"):

@@ -137,11 +137,11 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
     yield f"  mean    {result['mean']:{form}}   {interval}"
     yield f"          {result['mean_is']}"
     if against:
-        yield f"  begin   {openings_told(result)}"
-        said = f"{result['points']:g} of {result['games']} points (a draw is half a point)"
+        yield f"  begin   {openings_text(result)}"
+        outcome = f"{result['points']:g} of {result['games']} points (a draw is half a point)"
         if result["mean_is"] != WIN_OR_LOSS:
-            said = f"{result['win_share']:.1%} won ({result['win_ci_low']:.1%} to {result['win_ci_high']:.1%})"
-        yield f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: {said}"
+            outcome = f"{result['win_share']:.1%} won ({result['win_ci_low']:.1%} to {result['win_ci_high']:.1%})"
+        yield f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: {outcome}"
         yield f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}"
     else:
         yield f"  median  {result['median']:{form}}   lowest {result['low']:{form}}, highest {result['high']:{form}}"
@@ -157,14 +157,14 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
             yield f"  {tile:>7} {share:7.1%}"
 
 
-def openings_told(result: dict[str, Any]) -> str:
+def openings_text(result: dict[str, Any]) -> str:
     """Returns in words what the games of two players began with, and whether there are fewer than were asked for."""
     plies, count = result["plies"], result["openings"]
-    told = f"after {plies} random plies, {count:,} different opening{'s' * (count != 1)}" if plies else "at the start"
+    text = f"after {plies} random plies, {count:,} different opening{'s' * (count != 1)}" if plies else "at the start"
     if result["games"] < result["asked"]:
-        asked, games = f"{result['asked']:,}", f"{result['games']:,}"
-        told += f"; of the {asked} games asked for only {games} differ, since neither player draws at random"
-    return told
+        wanted, games = f"{result['asked']:,}", f"{result['games']:,}"
+        text += f"; of the {wanted} games asked for only {games} differ, since neither player draws at random"
+    return text
 
 
 def fault_lines(faults: list[dict[str, Any]]) -> Iterator[str]:

@@ -122,29 +122,29 @@ def lines(about: dict[str, Any]) -> Iterator[str]:
 
 def importable(names: list[str]) -> list[str]:
     """Returns those of several games that can be imported, with a warning for each other; one alone is refused."""
-    found = []
+    usable = []
     for name in names:
         try:
             find_game(name)
-            found.append(name)
+            usable.append(name)
         except UserError as problem:
             if len(names) == 1:
                 raise
             warnings.warn(str(problem), PluginWarning, stacklevel=2)
-    return found
+    return usable
 
 
 def filled(page: str) -> str:
     """Returns a Markdown page as a terminal shows it: no links, sentences and tables as wide as it, the rest as it is."""
-    found = []
+    parts = []
     for part in re.sub(r"\[(\w+)\]\(\S+\)", r"\1", page).split("\n\n"):
         if part.startswith("|"):
-            found.append(table([re.split(r" *(?<!\\)\| *", line)[1:-1] for line in part.split("\n")]))
+            parts.append(table([re.split(r" *(?<!\\)\| *", line)[1:-1] for line in part.split("\n")]))
         elif part.startswith(("#", "```", " ", "-")):
-            found.append(part)
+            parts.append(part)
         else:
-            found.append(textwrap.fill(part, width_of_terminal(), break_long_words=False, break_on_hyphens=False))
-    return "\n\n".join(found)
+            parts.append(textwrap.fill(part, width_of_terminal(), break_long_words=False, break_on_hyphens=False))
+    return "\n\n".join(parts)
 
 
 def table(rows: list[list[str]]) -> str:

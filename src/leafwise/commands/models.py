@@ -49,30 +49,30 @@ def metadata(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header = file.read(min(size, path.stat().st_size))
-    told: dict[str, Any] = json.loads(json.loads(header)["__metadata__"]["leafwise"])
-    return told
+    info: dict[str, Any] = json.loads(json.loads(header)["__metadata__"]["leafwise"])
+    return info
 
 
 def described(path: Path) -> dict[str, Any]:
     """Returns what is known of a model, by name; a measurement's `mean`, `ci_low` and `ci_high` are in its `unit`."""
-    told = metadata(path)
-    kept = json.loads(read_text(path.parent / "units.json"))
-    units = kept.get(path.name) or told.get("units")
-    score = told.get("score") or []
+    info = metadata(path)
+    shipped_units = json.loads(read_text(path.parent / "units.json"))
+    units = shipped_units.get(path.name) or info.get("units")
+    score = info.get("score") or []
     return {
         "name": path.stem,
-        "game": told["game"],
-        "options": told["options"],
-        "kind": told["kind"],
+        "game": info["game"],
+        "options": info["options"],
+        "kind": info["kind"],
         "megabytes": path.stat().st_size / 1e6,
         "score": [measured(one, units) for one in (score if isinstance(score, list) else [score]) if one],
         "unit": units and units["name"],
         "unit_error": units and units["error"],
-        "command": told["command"],
-        "commit": told["commit"],
-        "steps": told["steps"],
-        "seconds": told.get("seconds"),
-        "hardware": told.get("hardware"),
+        "command": info["command"],
+        "commit": info["commit"],
+        "steps": info["steps"],
+        "seconds": info.get("seconds"),
+        "hardware": info.get("hardware"),
         "file": str(path),
         "card": str(path.with_suffix(".md")),
     }
@@ -126,8 +126,8 @@ def mean_of(unit: str | None) -> str:
 
 def section(about: dict[str, Any]) -> Iterator[str]:
     """Yields the lines that tell of a model: what it is of, what its values are, a line for each measurement."""
-    own = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
-    yield f"{about['name']}: {own}, {about['kind']} network, {about['megabytes']:.2f} MB"
+    variant_text = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
+    yield f"{about['name']}: {variant_text}, {about['kind']} network, {about['megabytes']:.2f} MB"
     if about["unit"]:
         yield f"  values: {about['unit']}, off by at most {off_by(about)}"
     for variant in dict.fromkeys(one["variant"] for one in about["score"]):
@@ -136,8 +136,8 @@ def section(about: dict[str, Any]) -> Iterator[str]:
         yield f"  measured{f', {variant}' * bool(variant)}: {mean_of(unit)}"
         for one in measurements:
             mean, low, high, by_hand = (number(one[name], unit) for name in ("mean", "ci_low", "ci_high", "hand_made"))
-            told = f"    depth {one['depth']}  {mean:>8}" + f" ({low} to {high})" * bool(low and high)
-            yield told + f", by hand {by_hand}" * bool(by_hand) + f", {one['count']:,} {one['of']}"
+            line = f"    depth {one['depth']}  {mean:>8}" + f" ({low} to {high})" * bool(low and high)
+            yield line + f", by hand {by_hand}" * bool(by_hand) + f", {one['count']:,} {one['of']}"
     if not about["score"]:
         yield "  measured: see its card"
 
@@ -233,19 +233,19 @@ def main(words: Sequence[str]) -> int:
 @command(Config, "leafwise models")
 def listing(config: Config) -> Iterator[Report]:
     """Lists the models."""
-    there = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
-    found = [about for about in there if config.name in ("", about["name"], about["game"])]
-    if not found:
+    all_models = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
+    chosen = [about for about in all_models if config.name in ("", about["name"], about["game"])]
+    if not chosen:
         raise UserError(
-            f"expected a model among {', '.join(about['name'] for about in there)}, or a game of one, got {config.name!r}"
+            f"expected a model among {', '.join(about['name'] for about in all_models)}, or a game of one, got {config.name!r}"
         )
     if config.json:
-        yield from ((about, ()) for about in found)
+        yield from ((about, ()) for about in chosen)
         return
-    models = [about for about in found if "wrong" not in about]
+    models = [about for about in chosen if "wrong" not in about]
     for about in models:
         yield from section(about)
-    for about in found:
+    for about in chosen:
         if "wrong" in about:
             yield f"{about['name']}: {about['wrong']}"
     for about in models if config.name else ():

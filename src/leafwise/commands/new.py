@@ -49,7 +49,7 @@ def check(name: str) -> None:
         raise UserError(f"expected a name of small letters, digits and _, beginning with a letter, got {name!r}")
     if name in (*games(), TEMPLATE):
         raise UserError(f"expected a new name, got the game {name!r}")
-    taken = {short for told in listed().values() for short in told.told["ids"]}
+    taken = {short for game in listed().values() for short in game.told["ids"]}
     if id_of(name) in taken:
         raise UserError(f"expected a name with a new id, got {name!r}: the id {id_of(name)!r} is taken")
 
@@ -62,16 +62,16 @@ def id_of(name: str) -> str:
 def pages(name: str) -> dict[str, str]:
     """Returns the new package's files: path -> text."""
     source = files("leafwise.template")
-    places = {
+    paths = {
         "__init__.py": f"leafwise_{name}/__init__.py",
         "games.json": f"leafwise_{name}/games.json",
         "test_template.txt": f"tests/test_{name}.py",
         "pyproject.toml": "pyproject.toml",
         "README.md": "README.md",
     }
-    texts = {place: source.joinpath(file).read_text(encoding="utf-8") for file, place in places.items()}
+    texts = {path: source.joinpath(file).read_text(encoding="utf-8") for file, path in paths.items()}
     named = {
-        place: text.replace(TEMPLATE, name).replace(TEMPLATE.capitalize(), id_of(name)) for place, text in texts.items()
+        path: text.replace(TEMPLATE, name).replace(TEMPLATE.capitalize(), id_of(name)) for path, text in texts.items()
     }
     return named | {".gitignore": "__pycache__/\n*.egg-info/\nbuild/\nruns/\n"}
 
@@ -87,9 +87,9 @@ def write(name: str, parent: Path) -> Path:
     draft = parent / f".{name}.{os.getpid()}"
     draft.mkdir()  # itself: a link in its place is refused
     try:
-        for place, text in pages(name).items():
-            (draft / place).parent.mkdir(parents=True, exist_ok=True)
-            (draft / place).write_text(text, encoding="utf-8")
+        for path, text in pages(name).items():
+            (draft / path).parent.mkdir(parents=True, exist_ok=True)
+            (draft / path).write_text(text, encoding="utf-8")
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -98,9 +98,9 @@ def write(name: str, parent: Path) -> Path:
 
 def write_starter(folder: Path) -> None:
     """Writes the course's player to a folder that is new or empty; raises ValueError for another."""
-    held = sorted(folder.iterdir()) if folder.is_dir() else []
-    if held or (folder.exists() and not folder.is_dir()):
-        what = f"one with {held[0].name}" if held else "a file"
+    content = sorted(folder.iterdir()) if folder.is_dir() else []
+    if content or (folder.exists() and not folder.is_dir()):
+        what = f"one with {content[0].name}" if content else "a file"
         raise UserError(f"expected a new or an empty folder for --course, got {what}: {str(folder)!r}")
     folder.mkdir(parents=True, exist_ok=True)
     for file in files("leafwise.envs").joinpath(STARTER).iterdir():

@@ -178,8 +178,8 @@ def odds(state: State) -> str:
     if state.game.max_outcomes > FEW_OUTCOMES and not named:
         return ""
     outcomes = sorted(state.outcomes(), key=lambda outcome: -outcome[0])
-    told = [f"{state.outcome_words(after)} {100 * p:.3g} %" for p, after in outcomes[:FEW_OUTCOMES]]
-    return ", ".join(told) + (f", ... ({len(outcomes)} in all)" if len(outcomes) > FEW_OUTCOMES else "")
+    texts = [f"{state.outcome_words(after)} {100 * p:.3g} %" for p, after in outcomes[:FEW_OUTCOMES]]
+    return ", ".join(texts) + (f", ... ({len(outcomes)} in all)" if len(outcomes) > FEW_OUTCOMES else "")
 
 
 def happened(step: Step) -> str:
@@ -211,11 +211,11 @@ def at_terminal(text: str, game: Game | None = None, room: int = 0) -> str:
     """
     if not sys.stdout.isatty():
         return text
-    width, found = shutil.get_terminal_size().columns - room, []
+    width, lines = shutil.get_terminal_size().columns - room, []
     for line in text.split("\n"):
         wrapped = textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
-        found += wrapped if len(line) > width else [line]
-    text = "\n".join(found)
+        lines += wrapped if len(line) > width else [line]
+    text = "\n".join(lines)
     if game is not None and "NO_COLOR" not in os.environ and (os.name != "nt" or "WT_SESSION" in os.environ):
         for signs, colour in game.text.colours.items():
             text = re.sub(signs, f"\x1b[{COLOURS[colour]}m\\g<0>\x1b[0m", text, flags=re.MULTILINE)
@@ -247,9 +247,9 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
             say(at_terminal("\n".join(lines)))
         elif word == "?":
             about = state.game.text.about
-            told = [text.replace("`", "") for text in (about.actions, about.ends)]
+            texts = [text.replace("`", "") for text in (about.actions, about.ends)]
             legend = " ".join(state.legend().split())
-            say(at_terminal("\n".join(filter(None, [*told, legend, HELP]))))
+            say(at_terminal("\n".join(filter(None, [*texts, legend, HELP]))))
         elif word == "u":
             if session.undo():
                 return True
@@ -317,9 +317,9 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
     need_among(config.seat, ("first", "second"), "--seat")
     if config.strength and config.opponent:
         raise UserError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
-    own = 0 if config.seat == "first" else 1
+    seat = 0 if config.seat == "first" else 1
     name = f"level:{config.strength}" if config.strength else config.opponent or "best"
-    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
+    return {seat: None, 1 - seat: None if name == HUMAN else player(name, game, config.seed)}
 
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Optional
 
 import tyro
 
-from leafwise.cli import REPORT, Interrupted, Report, asked_lines, command, positions_of, print_json
+from leafwise.cli import REPORT, Interrupted, Report, command, input_lines, positions_of, print_json
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import Deferred
 
@@ -154,11 +154,11 @@ def main(config: Config, game: Game) -> Iterator[Report]:
 
     solver = exact_solver(game, config.table_mb)
     read = partial(read_position, game, chance=getattr(solver, "solves_chance", False))
-    many = asked_lines(config.file, config.moves is not None)
+    many = input_lines(config.file, config.moves is not None)
     text = config.moves or ""
-    for asked, state in [(text, read(text))] if many is None else positions_of(many, read):
+    for text_of_line, state in [(text, read(text))] if many is None else positions_of(many, read):
         solution, interrupted = solve(solver, state, config.actions)
-        result = {"position": asked, **asdict(solution)}
+        result = {"position": text_of_line, **asdict(solution)}
         if many is None:
             yield result, lines(state, solution, solver)
         else:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leafwise.cli import Interrupted, Report, command, flag_of, help_of_game, say, tell_rules, tell_untold
+from leafwise.cli import Interrupted, Report, command, flag_of, help_of_game, print_pending_notes, say, tell_rules
 from leafwise.envs.core.commandline import WRONG_INPUT, cannot_use
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
@@ -77,7 +77,7 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
     return [*rest, "--variant", ",".join(words)] if words else rest
 
 
-def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
+def requested_run(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
     """Returns the method that a command line asks for, its options, and the file that some are from; ends after help."""
     method, rest = take_option(words, "--method")
     if rest in (["-h"], ["--help"]):  # imports no game
@@ -106,18 +106,18 @@ def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
             )
         )
         raise SystemExit(0)
-    found = method_of(name, method or "")
+    chosen = method_of(name, method or "")
     if helps:
         rest = ["--game", name, "--help"]
     else:
         rest = ["--game", name, *with_variant(name, rest)]
-        rest = rest if plain else with_recipe(name, found.name, rest)
-    added = shlex.join(with_recipe(name, found.name, [])) if helps else ""
+        rest = rest if plain else with_recipe(name, chosen.name, rest)
+    added = shlex.join(with_recipe(name, chosen.name, [])) if helps else ""
     more = [
         paragraphs(f"{name.capitalize()}'s recipe sets these options unless you give them: {added or 'none'}."),
         *help_of_game(Method, [name]),
     ]
-    return found, *parse_options(found.options, rest, f"leafwise train {name} --method {found.name}", more)
+    return chosen, *parse_options(chosen.options, rest, f"leafwise train {name} --method {chosen.name}", more)
 
 
 class SeededRuns(NamedTuple):
@@ -129,28 +129,28 @@ class SeededRuns(NamedTuple):
     cluster: str
 
 
-def asked_with_seeds(words: Sequence[str]) -> tuple[Method, Any, Path | None, SeededRuns | None]:
+def requested_runs(words: Sequence[str]) -> tuple[Method, Any, Path | None, SeededRuns | None]:
     """Returns what a command line asks for, and the runs where `--seeds` asks for several; the options are those of the first.
 
     Raises ValueError for runs that there are without `--resume`, and where there are none with it.
     """
     seeds, rest = take_option(words, "--seeds")
     if seeds is None:
-        return *asked(words), None
+        return *requested_run(words), None
     texts = {"seeds": seeds}
     for name in ("seed", "run", "processes", "cluster"):
         text, rest = take_option(rest, f"--{name}")
         if text is not None:
             texts[name] = text
-    told = options_from_text(
+    options = options_from_text(
         {"seeds": "int", "seed": "int", "processes": "int", "run": "str", "cluster": "str"}, texts, flag_of
     )
-    first, count, cluster = told.get("seed", 1), told["seeds"], told.get("cluster", "")
+    first, count, cluster = options.get("seed", 1), options["seeds"], options.get("cluster", "")
     if not 1 <= count <= MOST_SEEDS:
         raise UserError(f"expected 1 to {MOST_SEEDS:,} --seeds, got {count}")
     resume, rest = "--resume" in rest, [word for word in rest if word != "--resume"]
-    method = asked(rest)[0]
-    folder = Path(told.get("run") or f"runs/{rest[0]}-{method.name}-seeds")
+    method = requested_run(rest)[0]
+    folder = Path(options.get("run") or f"runs/{rest[0]}-{method.name}-seeds")
     paths = {seed: folder / f"seed-{seed}" for seed in range(first, first + count)}
     begun = [file for path in paths.values() if (file := config_file(path))]
     if resume != bool(begun):
@@ -160,36 +160,36 @@ def asked_with_seeds(words: Sequence[str]) -> tuple[Method, Any, Path | None, Se
         )
     configs = []
     for seed, path in paths.items():  # one that has not begun has the options of one that has
-        own = ["--resume"] if config_file(path) else ["--config", str(begun[0])] if begun else []
-        _, config, file = asked([*rest, "--run", str(path), "--seed", str(seed), *own])
+        more = ["--resume"] if config_file(path) else ["--config", str(begun[0])] if begun else []
+        _, config, file = requested_run([*rest, "--run", str(path), "--seed", str(seed), *more])
         configs.append(config)
-    processes = told.get("processes", 1 if cluster else min(count, os.cpu_count() or 1))
+    processes = options.get("processes", 1 if cluster else min(count, os.cpu_count() or 1))
     check_places(processes, cluster)
     return method, configs[0], file, SeededRuns(folder, configs, processes, cluster)
 
 
-def trained_side_by_side(method: Method, asked: SeededRuns) -> Iterator[Report]:
+def trained_side_by_side(method: Method, runs: SeededRuns) -> Iterator[Report]:
     """Trains runs with several seeds; tells of each that is over, then what all of them come to in the same games."""
     from leafwise.commands.compare import Config, figures, lines
     from leafwise.training.runs.side_by_side import results_of, train_side_by_side
 
     seconds = 0.0
-    for path in train_side_by_side(method.module, asked.configs, asked.processes, asked.cluster):
-        told = results_of(path)
-        seconds += told["seconds"]
-        yield f"run folder  {path}: {told['steps']:,} steps, {told['seconds']:,.0f} s of processor time"
-    yield f"all         {len(asked.configs)} runs in {asked.folder}, {seconds:,.0f} s of processor time"
+    for path in train_side_by_side(method.module, runs.configs, runs.processes, runs.cluster):
+        results = results_of(path)
+        seconds += results["seconds"]
+        yield f"run folder  {path}: {results['steps']:,} steps, {results['seconds']:,.0f} s of processor time"
+    yield f"all         {len(runs.configs)} runs in {runs.folder}, {seconds:,.0f} s of processor time"
     try:
-        yield from lines(figures(Config((asked.folder,), games=SUMMARY_GAMES, processes=asked.processes)))
+        yield from lines(figures(Config((runs.folder,), games=SUMMARY_GAMES, processes=runs.processes)))
     except UserError as problem:  # a policy alone is no leaf
         yield f"no strength told: {problem}"
-    yield f"next        leafwise compare {shlex.quote(str(asked.folder))} OTHER_FOLDER"
+    yield f"next        leafwise compare {shlex.quote(str(runs.folder))} OTHER_FOLDER"
 
 
-@command(asked_with_seeds)
+@command(requested_runs)
 def main(method: Method, config: Any, file: Path | None, several: SeededRuns | None) -> Iterator[Report]:
     """Trains a game, and tells where the run is; Ctrl-C before the first step is one line."""
-    tell_untold()
+    print_pending_notes()
     try:
         if several is not None:
             yield from trained_side_by_side(method, several)

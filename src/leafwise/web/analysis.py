@@ -43,7 +43,7 @@ from leafwise.web.requests import (
     ReviewRequest,
     SolveRequest,
 )
-from leafwise.web.workers import JobContext, Kept
+from leafwise.web.workers import JobContext, RecentCache
 
 TABLE_MB = 32.0
 FIRST_SLICE = 0.05
@@ -58,7 +58,7 @@ LEVEL_SECONDS, INSTEAD_SECONDS = 2.0, 0.8
 """The same where a level asks it, and seconds of the search that plays instead."""
 MAX_REVIEW = 900.0
 """Seconds of a review at most."""
-_kept: Kept[Any] = Kept(4)
+_kept: RecentCache[Any] = RecentCache(4)
 """The searches, players and solvers asked for last."""
 
 
@@ -68,11 +68,11 @@ def analyst_for(game: Game, leaf: str, context: JobContext, state: State | None 
 
     def made() -> Analyst:
         source = leaf_source(leaf)
-        found = named_leaf(game, source)
+        evaluator = named_leaf(game, source)
         more: dict[str, Any] = (
-            {} if found.value is None else {"table_mb": TABLE_MB}
+            {} if evaluator.value is None else {"table_mb": TABLE_MB}
         )  # leaves asked in batches are not remembered
-        analyst = Analyst(Search(game, found, seconds=LINE_SECONDS, **more), source)
+        analyst = Analyst(Search(game, evaluator, seconds=LINE_SECONDS, **more), source)
         analyst.leaf = leaf  # a run's folder is nobody's business
         if not (start := game.new(0)).is_terminal:
             analyst.load(start)

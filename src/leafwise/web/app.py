@@ -20,8 +20,8 @@ from starlette.types import ASGIApp
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import Ended, NoAnswer, Refused
 from leafwise.envs.registry import games, ids_of, option_defaults, title_of
-from leafwise.web.guard import Guard
-from leafwise.web.requests import JOBS, MAX_BYTES, Job, read
+from leafwise.web.guard import RequestGuard
+from leafwise.web.requests import JOBS, MAX_BYTES, JobSpec, read
 from leafwise.web.workers import Busy, Workers, one_line
 
 STATIC = Path(__file__).with_name("static")
@@ -53,7 +53,7 @@ def make_app(workers: Workers, hosts: frozenset[str], token: str = "") -> ASGIAp
         Mount("/", StaticFiles(directory=STATIC, html=True)),
     ]
     handlers: Any = dict.fromkeys((HTTPException, UserError, NoAnswer), tell_problem)
-    return Guard(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), hosts, token)
+    return RequestGuard(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), hosts, token)
 
 
 async def tell_problem(request: Request, problem: Exception) -> Response:
@@ -72,7 +72,7 @@ def status_of(problem: Exception) -> int:
 
 async def list_games(request: Request) -> Response:
     """Tells the games, without importing them."""
-    found = [
+    listed = [
         {
             "game": name,
             "title": title_of(name),
@@ -81,16 +81,16 @@ async def list_games(request: Request) -> Response:
         }
         for name in games()
     ]
-    return JSONResponse({"games": found})
+    return JSONResponse({"games": listed})
 
 
-def answering(job: Job, workers: Workers) -> Callable[[Request], Any]:
+def answering(job: JobSpec, workers: Workers) -> Callable[[Request], Any]:
     """Returns what answers requests for a job; what it raises `tell_problem` tells."""
 
     async def answer(request: Request) -> Response:
-        asked = read(job.request, await body_of(request))
-        pool = workers.pool_for(job, asked)
-        messages = pool.run(job, asked)
+        decoded = read(job.request, await body_of(request))
+        pool = workers.pool_for(job, decoded)
+        messages = pool.run(job, decoded)
         if job.streamed or EVENTS in request.headers.get("accept", ""):
             return StreamingResponse(events(messages, pool.is_full), media_type=EVENTS)
         return JSONResponse(await first_answer(messages, request))
@@ -103,8 +103,8 @@ async def first_answer(messages: AsyncIterator[dict[str, Any]], request: Request
 
     async def answered() -> Any:
         async with contextlib.aclosing(messages) as stream:  # type: ignore[type-var]
-            (found,) = [message["answer"] async for message in stream if "answer" in message]
-            return found
+            (answer,) = [message["answer"] async for message in stream if "answer" in message]
+            return answer
 
     async def left() -> None:
         while (await request.receive())["type"] != "http.disconnect":

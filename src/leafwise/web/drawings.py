@@ -46,7 +46,7 @@ Edit = tuple[int, int, str]
 """What another text has in place of a text's characters from, up to."""
 
 
-class _Spent(Exception):
+class _TooManyTexts(Exception):
     """More was written than a sum of cells is worth."""
 
 
@@ -58,11 +58,11 @@ def learned(game: Game) -> dict[str, Any]:
     """
     states = list(islice(_positions(game, np.random.default_rng(0)), 2 * COMPARED * 4))[::4]
     rows = [state.row for state in states]
-    told: dict[str, Any] = {"svg": None, "board": None}
-    for what in told:
+    sums: dict[str, Any] = {"svg": None, "board": None}
+    for what in sums:
         if what == "board" or game.draw is not None:
-            told[what] = sum_of_cells(partial(_written, game, getattr(State, what)), rows[::2], rows[1::2])
-    return {**told, "names": _names(game, [state for state in states if state.is_chance], told["svg"])}
+            sums[what] = sum_of_cells(partial(_written, game, getattr(State, what)), rows[::2], rows[1::2])
+    return {**sums, "names": _names(game, [state for state in states if state.is_chance], sums["svg"])}
 
 
 def _written(game: Game, write: Callable[[State], str], row: Array) -> str:
@@ -83,21 +83,21 @@ def _positions(game: Game, rng: np.random.Generator) -> Iterator[State]:
 
 def _names(game: Game, states: Sequence[State], svg: Mapping[str, Any] | None) -> dict[str, str] | None:
     """Returns names by key, as `static/alone/rows.js` makes it; None where a key has two."""
-    places: dict[str, set[str]] = {}
+    by_place: dict[str, set[str]] = {}
     changes: dict[str, set[str]] = {}
     for state in states:
         after = [one for _, one in state.outcomes()]
         if len(after) > MOST_NAMED:
             return None
         for k, (name, one) in enumerate(zip(outcome_names(state, after), after, strict=True)):
-            places.setdefault(f"{game.stages.index(state.stage)}/{len(after)}/{k}", set()).add(name)
+            by_place.setdefault(f"{game.stages.index(state.stage)}/{len(after)}/{k}", set()).add(name)
             if svg is not None:
                 before, now = (cell_values(svg, row) for row in (state.row, one.row))
                 key = ",".join(f"{cell}={now[cell]}" for cell in range(len(now)) if now[cell] != before[cell])
                 changes.setdefault(key, set()).add(name)
-    for found in (places, changes):
-        if found and all(len(names) == 1 for names in found.values()):
-            return {key: name for key, (name,) in found.items()}
+    for names_by_key in (by_place, changes):
+        if names_by_key and all(len(names) == 1 for names in names_by_key.values()):
+            return {key: name for key, (name,) in names_by_key.items()}
     return None
 
 
@@ -114,35 +114,35 @@ def sum_of_cells(write: Write, rows: Sequence[Array], compared: Sequence[Array])
         nonlocal written
         written += 1
         if written > MOST_WRITTEN:
-            raise _Spent
+            raise _TooManyTexts
         return write(row)
 
-    with suppress(_Spent):
+    with suppress(_TooManyTexts):
         for base in rows[:BASES]:
-            found = _Sheet(counted, base).summed(bits)
-            if found is not None and all(summed_text(found, row) == write(row) for row in compared):
-                return found if len(json.dumps(found)) <= LONGEST else None
+            result = _BitEffects(counted, base).summed(bits)
+            if result is not None and all(summed_text(result, row) == write(row) for row in compared):
+                return result if len(json.dumps(result)) <= LONGEST else None
     return None
 
 
-def cell_values(found: Mapping[str, Any], row: Array) -> list[int]:
+def cell_values(summed: Mapping[str, Any], row: Array) -> list[int]:
     """Returns what the cells of a sum hold in a position."""
     words = _words(row)
-    return [sum((words[word] >> bit & 1) << k for k, (word, bit) in enumerate(cell)) for cell in found["cells"]]
+    return [sum((words[word] >> bit & 1) << k for k, (word, bit) in enumerate(cell)) for cell in summed["cells"]]
 
 
-def summed_text(found: Mapping[str, Any], row: Array) -> str | None:
+def summed_text(summed: Mapping[str, Any], row: Array) -> str | None:
     """Returns the text of a position as the page does it, None for one that the cells do not tell."""
-    known = zip(_words(row), found["base"], found["fixed"], strict=True)
+    known = zip(_words(row), summed["base"], summed["fixed"], strict=True)
     if any((word ^ int(base)) & int(fixed) for word, base, fixed in known):
         return None
-    values = cell_values(found, row)
-    texts = [part if isinstance(part, str) else part[1][values[part[0]]] for part in found["parts"]]
+    values = cell_values(summed, row)
+    texts = [part if isinstance(part, str) else part[1][values[part[0]]] for part in summed["parts"]]
     return None if None in texts else "".join(texts)
 
 
 @dataclass
-class _Sheet:
+class _BitEffects:
     """A position, its text, and what changing its bits does to that."""
 
     write: Write
@@ -163,7 +163,7 @@ class _Sheet:
             words[bit // self.width] ^= words.dtype.type(1 << bit % self.width)
         try:
             return _edits(self.text, self.write(row))
-        except _Spent:
+        except _TooManyTexts:
             raise
         except Exception:  # no position, so that anything may happen
             return None
@@ -243,9 +243,9 @@ class _Sheet:
             if len(near) == 1:
                 cells[cells.index(near[0])] = near[0] | {bit}
                 fixed.discard(bit)
-        return self.told(sorted(cells, key=min), fixed)
+        return self.as_json(sorted(cells, key=min), fixed)
 
-    def told(self, cells: list[Cell], fixed: set[int]) -> dict[str, Any]:
+    def as_json(self, cells: list[Cell], fixed: set[int]) -> dict[str, Any]:
         """Returns the sum as a page is told it."""
 
         def first(one: tuple[int, int, int], other: tuple[int, int, int]) -> int:
@@ -253,20 +253,20 @@ class _Sheet:
                 return -1 if one[:2] < other[:2] else 1
             return self.order(cells[one[2]], cells[other[2]], one[0])
 
-        own = [int(word) for word in _words(self.row)]
-        places = [(low, high, k) for k, cell in enumerate(cells) for low, high in self.spans(cell)]
-        places.sort(key=cmp_to_key(first))
-        parts: list[Any] = [self.text[: places[0][0]] if places else self.text]
-        for (low, high, k), (after, _, _) in pairwise([*places, (len(self.text), 0, 0)]):
+        base = [int(word) for word in _words(self.row)]
+        spans = [(low, high, k) for k, cell in enumerate(cells) for low, high in self.spans(cell)]
+        spans.sort(key=cmp_to_key(first))
+        parts: list[Any] = [self.text[: spans[0][0]] if spans else self.text]
+        for (low, high, k), (after, _, _) in pairwise([*spans, (len(self.text), 0, 0)]):
             bits = sorted(cells[k])
-            now = sum((own[bit // self.width] >> bit % self.width & 1) << n for n, bit in enumerate(bits))
+            now = sum((base[bit // self.width] >> bit % self.width & 1) << n for n, bit in enumerate(bits))
             edits = self.values(cells[k])
             parts += [[k, [self.part(edits[n ^ now], low, high) for n in range(1 << len(bits))]], self.text[high:after]]
-        masks = [sum(1 << bit % self.width for bit in fixed if bit // self.width == word) for word in range(len(own))]
+        masks = [sum(1 << bit % self.width for bit in fixed if bit // self.width == word) for word in range(len(base))]
         return {
             "parts": [part for part in parts if part],
             "cells": [[divmod(bit, self.width) for bit in sorted(cell)] for cell in cells],
-            "base": [str(word) for word in own],
+            "base": [str(word) for word in base],
             "fixed": [str(mask) for mask in masks],
             "width": self.width,
         }
@@ -307,16 +307,16 @@ def _edits(text: str, other: str) -> list[Edit]:
     if text == other:
         return []
     lines, others = text.splitlines(keepends=True), other.splitlines(keepends=True)
-    found: list[Edit] = []
+    edits: list[Edit] = []
     for tag, a, b, c, d in SequenceMatcher(None, lines, others, autojunk=False).get_opcodes():
         at = sum(map(len, lines[:a]))
         if tag == "replace" and b - a == d - c:
             for line, new in zip(lines[a:b], others[c:d], strict=True):
-                found += _line_edits(at, line, new)
+                edits += _line_edits(at, line, new)
                 at += len(line)
         elif tag != "equal":
-            found.append((at, at + sum(map(len, lines[a:b])), "".join(others[c:d])))
-    return found
+            edits.append((at, at + sum(map(len, lines[a:b])), "".join(others[c:d])))
+    return edits
 
 
 def _line_edits(at: int, line: str, other: str) -> list[Edit]:

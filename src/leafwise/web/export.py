@@ -100,15 +100,15 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
     variants, pictured = [], []
     for name in names:
         if name == SHIPS:
-            pictured = [told | {"file": written(folder / "data", body, ".svg")["file"]} for told, body in gallery()]
+            pictured = [info | {"file": written(folder / "data", body, ".svg")["file"]} for info, body in gallery()]
             yield f"{name}: {len(pictured)} generated ships as pictures"
             continue
         for options in ids_of(name).values():
-            told = exported(find_game(name).variant(**options), options, folder / "data")
-            variants.append(told)
-            code, tables, called = told["module"]["bytes"], told["image"]["bytes"], f"{name} {options or ''}".strip()
+            info = exported(find_game(name).variant(**options), options, folder / "data")
+            variants.append(info)
+            code, tables, called = info["module"]["bytes"], info["image"]["bytes"], f"{name} {options or ''}".strip()
             yield f"{called}: {code:,} bytes of code, {tables:,} of tables and networks"
-            if (drawing := told["drawing"]) is not None:
+            if (drawing := info["drawing"]) is not None:
                 yield f"{called}: {shown(drawing)}"
     listed = [
         {"game": name, "title": "Starship, ships as a generator makes them", "options": {}, "ids": {}}
@@ -179,10 +179,10 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
 def drawn(game: Game) -> dict[str, Any]:
     """Returns how positions of a game without texts in JavaScript are drawn, as `leafwise.web.drawings.learned` tells."""
     command = [sys.executable, "-m", "leafwise.web.drawings", game.name, json.dumps(dict(game.given_options))]
-    told = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
-    if told.returncode:
-        raise UserError(f"expected {game!r} to be drawn, got: {told.stderr.strip()[-300:]}")
-    return json.loads(told.stdout)
+    done = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
+    if done.returncode:
+        raise UserError(f"expected {game!r} to be drawn, got: {done.stderr.strip()[-300:]}")
+    return json.loads(done.stdout)
 
 
 def shown(drawing: Mapping[str, Any]) -> str:
@@ -203,11 +203,11 @@ def compiled(game: Game, leaf: str) -> tuple[bytes, bytes, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, **ENVIRONMENT, "LEAFWISE_CACHE_DIR": folder}
         words = [game.name, json.dumps(dict(game.given_options)), leaf, str(kept), folder]
-        told = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "leafwise.web.export", *words], env=environment, stderr=subprocess.PIPE, text=True
         )
-        if told.returncode:
-            raise UserError(f"expected {game!r} to compile for WebAssembly, got: {told.stderr.strip()[-300:]}")
+        if done.returncode:
+            raise UserError(f"expected {game!r} to compile for WebAssembly, got: {done.stderr.strip()[-300:]}")
         memory = json.loads(read_text(Path(folder, "memory.json")))
         return (kept / memory.pop("module")).read_bytes(), (kept / memory.pop("packed")).read_bytes(), memory
 
@@ -257,7 +257,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     begun = {"manifest.webmanifest": json.dumps(manifest), "sw.js": worker, "index.html": shell, "NOTICE.txt": notice}
     for name, text in begun.items():
         write_atomically(folder / name, text.encode())
-    kept = {build, *(told[part]["file"] for told in index["variants"] for part in ("module", "image"))}
+    kept = {build, *(variant[part]["file"] for variant in index["variants"] for part in ("module", "image"))}
     kept |= {ship["file"] for ship in index["ships"]}
     for old in (*folder.iterdir(), *(folder / "data").iterdir()):  # of an export before this one
         if OWN.fullmatch(old.name) and old.name not in kept:
@@ -288,19 +288,19 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     if not module.exists():
         write_atomically(module, linked(answer, *memory))
     laid, most = image(memory._fields, memory), search._B.options.most
-    told = {
+    about = {
         "module": module.name,
         "packed": packed(laid.memory, Path(kept)).name,
         "base": BASE,
         "held": laid.held,
         "pages": laid.pages,
-        "places": {path: place for path, place in laid.places.items() if path in VIEWS},
+        "places": {path: address for path, address in laid.places.items() if path in VIEWS},
         "figures": game.text.figures,
         "depth": search.depth,
         "growth": {"first": FEWEST, "more": MORE, "rounded": ROUNDED} if game.search.nodes else None,
         "most": most if math.isfinite(most) else None,
     }
-    Path(out, "memory.json").write_text(json.dumps(told))
+    Path(out, "memory.json").write_text(json.dumps(about))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
 from leafwise.training.runs.files import config_file, read_table
 from leafwise.web.requests import FileRequest, GameRequest, RecordRequest, StateRequest
-from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, JobContext, Kept
+from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, JobContext, RecentCache
 
 RUN, NAMED = "run:", "named:"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s", "5": "5 s"}
@@ -48,8 +48,8 @@ TOUCHED = 8
 """Positions, of a game's first ones, that load the code of its rules."""
 VARIANTS = 16
 """Variants of games that a process keeps and remembers answers about, with their tables."""
-_games: Kept[Game] = Kept(VARIANTS)
-_offers: Kept[Offer] = Kept(VARIANTS)
+_games: RecentCache[Game] = RecentCache(VARIANTS)
+_choices: RecentCache[GameChoices] = RecentCache(VARIANTS)
 
 
 def need_game(request: GameRequest, context: JobContext) -> Game:
@@ -76,7 +76,7 @@ def touch(game: Game) -> None:
 def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
     """Tells what a game offers in a variant."""
     game = need_game(request, context)
-    offer = _offers[game] = Offer(game)
+    offer = _choices[game] = GameChoices(game)
     return {
         "game": game.name,
         "title": game.title,
@@ -98,7 +98,7 @@ def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
     }
 
 
-class Offer:
+class GameChoices:
     """What a page may name in a variant of a game now: runs come and go."""
 
     def __init__(self, game: Game) -> None:
@@ -159,9 +159,9 @@ def need_offered(game: Game, name: str, kind: str) -> str:
 
     For a name that is not in what was listed last the game's leaves and players are listed anew.
     """
-    offer = _offers.get(game)
+    offer = _choices.get(game)
     if offer is None or name not in offer.names[kind]:
-        offer = _offers[game] = Offer(game)
+        offer = _choices[game] = GameChoices(game)
     need_among(name, offer.names[kind], f"a {kind}")
     return str(offer.leaves[0]["name"]) if name == "best" else name
 
@@ -200,12 +200,12 @@ def programs(game: Game) -> tuple[str, ...]:
     """
     if game.given_options and not game.max_outcomes:
         return ()
-    found: list[str] = []
+    usable: list[str] = []
     for name, texts in own_programs(game).items():
         with suppress(UserError):  # one that does not play without options
             if name != "solver" and (texts != (name,) or named_ai(game, name) is not None):
-                found += texts
-    return tuple(found)
+                usable += texts
+    return tuple(usable)
 
 
 def runs_folder() -> Path | None:
@@ -219,8 +219,8 @@ def run_models() -> dict[str, Path]:
     folder = runs_folder()
     if folder is None:
         return {}
-    found = {f"{RUN}{one.name}": Path(os.path.realpath(one / MODEL)) for one in sorted(folder.iterdir())}
-    return {name: file.parent for name, file in found.items() if os.path.isfile(file) and file.is_relative_to(folder)}
+    files = {f"{RUN}{one.name}": Path(os.path.realpath(one / MODEL)) for one in sorted(folder.iterdir())}
+    return {name: file.parent for name, file in files.items() if os.path.isfile(file) and file.is_relative_to(folder)}
 
 
 def named_players() -> dict[str, str]:
@@ -231,8 +231,8 @@ def named_players() -> dict[str, str]:
 
 def reason(problem: Exception, file: Path | None) -> str:
     """Returns what is wrong with a file in one line, without the folders above its own, which are nobody's business."""
-    told = str(problem) if file is None else str(problem).replace(str(file.parent), file.parent.name)
-    return printable(short(told, 240))
+    text = str(problem) if file is None else str(problem).replace(str(file.parent), file.parent.name)
+    return printable(short(text, 240))
 
 
 def meant_for(model: Path) -> str:
@@ -250,9 +250,9 @@ def tell_state(request: StateRequest, context: JobContext) -> dict[str, Any]:
     if request.seed is not None:
         recorder.settle(new_stream(request.seed))
     steps, given = recorder.steps, len(request.moves)
-    told = position_json(recorder.state) | ({"svg": recorder.state.svg()} if request.svg else {})
+    position = position_json(recorder.state) | ({"svg": recorder.state.svg()} if request.svg else {})
     return {
-        **told,
+        **position,
         "first": str(recorder.start),
         "steps": [
             *({**step_json(step), "name": name} for step, name in zip(steps, request.moves, strict=False)),
@@ -276,10 +276,10 @@ def replayed(
 
 def step_json(step: Step) -> dict[str, Any]:
     """Returns a step as JSON."""
-    told = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
+    result = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
     if step.before.game.text.action_words is not None:
-        told["words"] = step_words(step)
-    return {**told, "comment": step.comment} if step.comment else told
+        result["words"] = step_words(step)
+    return {**result, "comment": step.comment} if step.comment else result
 
 
 def step_words(step: Step) -> str:
@@ -290,8 +290,8 @@ def step_words(step: Step) -> str:
 def drawn_json(step: Step) -> dict[str, Any]:
     """Returns a step of chance that was drawn, with its probability, and where the stage has few outcomes with those of all."""
     odds = {name: p for name, (p, _) in outcomes_of(step.before).items()}
-    told = {**step_json(step), "stage": step.before.stage, "probability": odds.get(step.name)}
-    return {**told, "odds": odds} if len(odds) <= FEW else told
+    result = {**step_json(step), "stage": step.before.stage, "probability": odds.get(step.name)}
+    return {**result, "odds": odds} if len(odds) <= FEW else result
 
 
 def acting(state: State) -> int | str:
@@ -302,7 +302,7 @@ def acting(state: State) -> int | str:
 def position_json(state: State) -> dict[str, Any]:
     """Returns a position as JSON."""
     game = state.game
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "text": str(state),
         "board": state.board(),
         "player": None if state.is_terminal else acting(state),
@@ -315,13 +315,13 @@ def position_json(state: State) -> dict[str, Any]:
         "result": ending(state) if state.is_terminal else "",
     }
     if game.text.action_words is not None:
-        told["words"] = {name: state.action_words(name) for name in state.legal_names}
+        result["words"] = {name: state.action_words(name) for name in state.legal_names}
     if state.is_chance:
-        told["outcomes"] = [
+        result["outcomes"] = [
             {"name": name, "words": state.outcome_words(after), "probability": p, "text": str(after)}
             for name, (p, after) in outcomes_of(state).items()
         ]
-    return told
+    return result
 
 
 def outcomes_of(state: State) -> dict[str, tuple[float, State]]:
@@ -346,10 +346,10 @@ def read_file(request: FileRequest, context: JobContext) -> dict[str, Any]:
 
 def records_of(file: str) -> list[GameRecord]:
     """Returns the games of a file's text; raises ValueError that names the line of whatever cannot be."""
-    found = list(islice(read_games(file), MAX_GAMES + 1))
-    if len(found) > MAX_GAMES:
+    records = list(islice(read_games(file), MAX_GAMES + 1))
+    if len(records) > MAX_GAMES:
         raise UserError(f"expected at most {MAX_GAMES} games in a file, got more")
-    return found
+    return records
 
 
 def record_json(record: GameRecord) -> dict[str, Any]:

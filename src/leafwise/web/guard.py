@@ -34,7 +34,7 @@ HEADERS = (
 """Of every answer: nothing is loaded from elsewhere, nothing of ours is shown inside pages of others."""
 
 
-class Guard:
+class RequestGuard:
     """Lets requests through to the application that come from its own pages, and refuses all others in one line.
 
     A page of another site that knows the address can have a browser send requests here: Host tells a name that was made to point

@@ -19,7 +19,7 @@ from leafwise.search.players import load_code
 from leafwise.training.runs.files import Curves, is_held, last_written, options_of, run_folders
 from leafwise.web.games import reason, record_json, run_models, runs_folder
 from leafwise.web.requests import RunGameRequest, RunRequest, RunsRequest
-from leafwise.web.workers import JobContext, Kept
+from leafwise.web.workers import JobContext, RecentCache
 
 RESULTS = "results.json"
 MOST_MOVES = 400
@@ -32,7 +32,7 @@ class Score(msgspec.Struct):
     mean: float | None = None
 
 
-class Brief(msgspec.Struct):
+class RunSummary(msgspec.Struct):
     """What a list says of a run that comes from its files."""
 
     game: str | None
@@ -42,7 +42,7 @@ class Brief(msgspec.Struct):
     score: Score | list[Any] | None
 
 
-_curves: Kept[Curves] = Kept(8)
+_curves: RecentCache[Curves] = RecentCache(8)
 """The curves asked for last, read on from where they were."""
 
 
@@ -56,24 +56,24 @@ def need_run(name: str) -> Path:
 
 def tell_runs(request: RunsRequest, context: JobContext) -> dict[str, Any]:
     """Tells the runs, the one written last first, and the model files beside them that are none, with what is wrong."""
-    found, root = [], runs_folder()
+    listed, root = [], runs_folder()
     known = run_folders(root) if root else {}
     for folder in {**{folder.name: folder for folder in run_models().values()}, **known}.values():
         try:
             if folder.name in known:
-                found.append(brief(folder.name, folder))
+                listed.append(run_summary(folder.name, folder))
             else:
                 model_of(folder)
         except (UserError, OSError) as problem:
             wrong = reason(problem, folder / MODEL)
-            found.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
+            listed.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
     return {
         "folder": None if root is None else printable(root.name),
-        "runs": sorted(found, key=lambda one: -one["written"]),
+        "runs": sorted(listed, key=lambda one: -one["written"]),
     }
 
 
-def brief(name: str, folder: Path) -> dict[str, Any]:
+def run_summary(name: str, folder: Path) -> dict[str, Any]:
     """Returns what a list says of a run; raises ValueError for files that are none of a run's."""
     options = options_of(folder)
     model = model_of(folder)
@@ -81,7 +81,7 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
     written = last_written(folder)
     quiet = max(0.0, time.time() - written)
     finished = (folder / RESULTS).is_file()
-    told = {
+    info = {
         "name": name,
         "game": options.get("game"),
         "variant": options.get("variant", ""),
@@ -95,11 +95,11 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
         "score": model.get("score") or None,
     }
     try:
-        msgspec.json.encode({**options, **told})
-        msgspec.convert(told, Brief)
+        msgspec.json.encode({**options, **info})
+        msgspec.convert(info, RunSummary)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:  # what no run writes
         raise UserError(f"expected the options and the model of a run in {name!r}: {problem!s:.120}") from None
-    return told
+    return info
 
 
 def model_of(folder: Path) -> dict[str, Any]:
@@ -116,9 +116,9 @@ def tell_run(request: RunRequest, context: JobContext) -> dict[str, Any]:
     folder = need_run(request.name)
     first = min((path.stat().st_ino for path in folder.glob("events.out.tfevents.*")), default=0)
     # those of a new run in an old one's folder begin anew
-    found = _curves.of((folder, first), lambda: Curves(folder), context).read()
-    steps = max((points[-1][0] for points in found.values() if points), default=0)
-    return {**brief(request.name, folder), "steps": steps, "options": options_of(folder), "curves": found}
+    curves = _curves.of((folder, first), lambda: Curves(folder), context).read()
+    steps = max((points[-1][0] for points in curves.values() if points), default=0)
+    return {**run_summary(request.name, folder), "steps": steps, "options": options_of(folder), "curves": curves}
 
 
 def play_run(request: RunGameRequest, context: JobContext) -> dict[str, Any]:
@@ -137,5 +137,5 @@ def play_run(request: RunGameRequest, context: JobContext) -> dict[str, Any]:
         **record_json(record),
         "file": str(record),
         "cut": record.result is None,
-        "model_steps": brief(request.name, folder)["model_steps"],
+        "model_steps": run_summary(request.name, folder)["model_steps"],
     }

@@ -129,8 +129,8 @@ def serve(options: Config) -> None:
         say(OPEN_TO_ALL)
     if options.phone:
         say(qr_code(address))
-    told = {RUNS_VARIABLE: options.runs, PLAYERS_VARIABLE: json.dumps(options.player)}
-    workers = Workers(options.workers or max(4, os.cpu_count() or 1), told)
+    environment = {RUNS_VARIABLE: options.runs, PLAYERS_VARIABLE: json.dumps(options.player)}
+    workers = Workers(options.workers or max(4, os.cpu_count() or 1), environment)
     config = uvicorn.Config(
         make_app(workers, names_of(host, port), token),
         log_level="warning",

@@ -30,7 +30,7 @@ from leafwise.envs.starship.tables import Tables
 from leafwise.models.players import player
 from leafwise.web.games import need_game
 from leafwise.web.requests import GameRequest, ShipRequest, StagesRequest
-from leafwise.web.workers import JobContext, Kept
+from leafwise.web.workers import JobContext, RecentCache
 
 BUILDER = "build:learned,depth=1"
 """Places the request where the ship that comes of it is worth most to the shipped network."""
@@ -40,7 +40,7 @@ GALLERY, GALLERY_MARGIN = {"scout": 67, "classic": 67, "cruiser": 66}, 2
 """How many valid ships of each preset the gallery of an export shows, from seed 0 on, and cells round their hulls."""
 SHOWN = 8
 """Places that are shown of those that the learned builder values, the best first."""
-_kept: Kept[LookAhead] = Kept(len(PRESETS))
+_kept: RecentCache[LookAhead] = RecentCache(len(PRESETS))
 """The learned builder of each preset."""
 
 
@@ -50,13 +50,13 @@ def need_ship(request: ShipRequest, context: JobContext) -> State:
     return state_of(game, request.seed, request.moves)
 
 
-def state_of(game: Game, seed: int, places: Sequence[str]) -> State:
+def state_of(game: Game, seed: int, names: Sequence[str]) -> State:
     """Returns the ship of a seed with these places taken, chance drawn as far as the next decision; ValueError for a wrong one."""
     stream = new_stream(seed)
     state = game.start().settle(stream)
-    for number, name in enumerate(places, start=1):
+    for number, name in enumerate(names, start=1):
         if state.is_terminal:
-            raise UserError(f"expected at most {number - 1} places, the ship is finished, got {len(places)}")
+            raise UserError(f"expected at most {number - 1} places, the ship is finished, got {len(names)}")
         try:
             state = state.play(name).settle(stream)
         except UserError as problem:
@@ -83,11 +83,11 @@ def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
             {"name": name, "value": ship.stats[name], "weight": weight}
             for name, weight in zip(TERMS, TERM_WEIGHTS, strict=True)
         ],
-        **({} if state.is_terminal else asked(state, T)),
+        **({} if state.is_terminal else next_request(state, T)),
     }
 
 
-def asked(state: State, T: Tables) -> dict[str, Any]:
+def next_request(state: State, T: Tables) -> dict[str, Any]:
     """Returns what is to be placed next, where it may go, and what comes after it as far as the stage's target lets it come."""
     row = state.row
     stage = int(row[at.PHASE])
@@ -99,20 +99,20 @@ def asked(state: State, T: Tables) -> dict[str, Any]:
         "stage": next(title for number, _, title in STAGES if number == stage),
         "points": points,
         "target": target,
-        "request": requested(stage, requests[0]),
-        "next": [requested(stage, entry) for k, entry in enumerate(requests) if k and before[k] < target],
-        "legal": [place(state.game, action, T, stage, requests[0]) for action in state.legal_actions],
+        "request": request_json(stage, requests[0]),
+        "next": [request_json(stage, entry) for k, entry in enumerate(requests) if k and before[k] < target],
+        "legal": [place_json(state.game, action, T, stage, requests[0]) for action in state.legal_actions],
     }
 
 
-def requested(stage: int, entry: int) -> dict[str, Any]:
+def request_json(stage: int, entry: int) -> dict[str, Any]:
     """Returns a request: the part's name and colour, and where it is to face ("" where that is open)."""
     part = PARTS[at.KINDS[stage][entry // 4]]
     title, colour = STYLES[part.name]
     return {"part": title, "colour": colour, "facing": "NESW"[entry % 4] if part.directional else ""}
 
 
-def place(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[str, Any]:
+def place_json(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[str, Any]:
     """Returns a place: its name, the top-left cell, the way the front faces, width and height in cells."""
     r, cell = divmod(action, T.grid * T.grid)
     width, height = size(at.KINDS[stage][entry // 4], r)
@@ -141,10 +141,10 @@ def advise(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     builder = _kept.of(request.preset, made, context)
     tried = builder.children(state.row, 8 * builder.width)
     best = np.argsort(-tried.values, kind="stable")[:SHOWN]
-    found = [
+    best_places = [
         {"name": state.game.actions[int(tried.places[k])], "value": round(float(tried.values[k]), 6)} for k in best
     ]
-    return {"tried": len(tried.places), "best": found}
+    return {"tried": len(tried.places), "best": best_places}
 
 
 def tell_stages(request: StagesRequest, context: JobContext) -> dict[str, Any]:
@@ -172,8 +172,8 @@ def gallery() -> Iterator[tuple[dict[str, Any], bytes]]:
         while wanted:
             ship = generator.ship(seed)
             if ship.valid:
-                told = {"preset": preset, "seed": seed, "quality": ship.stats["quality"]}
-                yield told, picture(ship, hull_box(ship, GALLERY_MARGIN)).encode()
+                about = {"preset": preset, "seed": seed, "quality": ship.stats["quality"]}
+                yield about, picture(ship, hull_box(ship, GALLERY_MARGIN)).encode()
                 wanted -= 1
             seed += 1
 

@@ -27,7 +27,7 @@ import msgspec
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import LONGEST_LINE, Ended, NoAnswer, Refused, TimedOut, understood
 from leafwise.envs.core.waiting import tell_by
-from leafwise.web.requests import JOBS, Job
+from leafwise.web.requests import JOBS, JobSpec
 
 V = TypeVar("V")
 
@@ -43,7 +43,7 @@ class Busy(NoAnswer):
     """All processes are at work."""
 
 
-class Worker:
+class WorkerProcess:
     """One process, started when it is first needed, and again where it was lost."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -90,15 +90,15 @@ class Worker:
         if not line:
             raise Ended(f"expected an answer, got the end of the process with status {await process.wait()}")
         try:
-            found = understood(line)
+            message = understood(line)
         except Ended:  # nobody knows what the next line would answer
             await self.kill()
             raise
-        if found.get("told") != "":
-            self.is_loading = "told" in found or found.get("stage") == "loading"
-        return found
+        if message.get("told") != "":
+            self.is_loading = "told" in message or message.get("stage") == "loading"
+        return message
 
-    async def answers(self, job: Job, request: Any) -> AsyncIterator[dict[str, Any]]:
+    async def answers(self, job: JobSpec, request: Any) -> AsyncIterator[dict[str, Any]]:
         """Yields `{"stage": ...}` and `{"answer": ...}` until the job's end.
 
         Raises Refused for what was asked wrongly, another NoAnswer for a defect or where an answer takes too long.
@@ -138,7 +138,7 @@ class WorkerPool:
     def __init__(self, size: int, patience: float, environment: Mapping[str, str]) -> None:
         """`patience`: seconds that a job waits for a worker before it is refused as Busy; `environment` is more of theirs."""
         self.size, self.patience = size, patience
-        self.workers = [Worker(environment) for _ in range(size)]
+        self.workers = [WorkerProcess(environment) for _ in range(size)]
         self.free = list(self.workers)
         self.is_closed = False
         self.turn = asyncio.Semaphore(size)
@@ -149,8 +149,8 @@ class WorkerPool:
         """Whether a job would have to wait now."""
         return self.turn.locked()
 
-    async def run(self, job: Job, request: Any) -> AsyncIterator[dict[str, Any]]:
-        """Yields what a worker answers, as `Worker.answers` does; raises Busy where none gets free in time.
+    async def run(self, job: JobSpec, request: Any) -> AsyncIterator[dict[str, Any]]:
+        """Yields what a worker answers, as `WorkerProcess.answers` does; raises Busy where none gets free in time.
 
         Where the caller goes away meanwhile, the job is given up.
         """
@@ -196,7 +196,7 @@ class WorkerPool:
         is_here = any(worker.game == game for worker in self.workers)
         return self.is_full and not is_here and any(worker.is_loading for worker in self.workers), not is_here
 
-    def take_back(self, worker: Worker) -> None:
+    def take_back(self, worker: WorkerProcess) -> None:
         """Takes a worker back that is free of its job."""
         self.free.append(worker)
         self.turn.release()
@@ -218,7 +218,7 @@ class Workers:
         """Of one process each: the second goes on with other games while the first one compiles."""
         self.search = WorkerPool(search_workers, 60.0, environment)
 
-    def pool_for(self, job: Job, request: Any) -> WorkerPool:
+    def pool_for(self, job: JobSpec, request: Any) -> WorkerPool:
         """Returns who does a job."""
         if len(getattr(request, "moves", ())) > job.quick_moves:
             return self.search
@@ -272,7 +272,7 @@ class JobContext:
         self.send({"stage": "working"})
 
 
-class Kept(OrderedDict[Hashable, V]):
+class RecentCache(OrderedDict[Hashable, V]):
     """The last few things that a process made, by key."""
 
     def __init__(self, most: int) -> None:
@@ -294,7 +294,7 @@ class Kept(OrderedDict[Hashable, V]):
         return self[key]
 
 
-def do(job: Job, request: Any, context: JobContext) -> None:
+def do(job: JobSpec, request: Any, context: JobContext) -> None:
     """Does a job and sends its answers; its module is imported when it is first asked for."""
     context.send({"stage": "working"})
     try:

@@ -28,6 +28,6 @@ export function address({ page, game = "", options = {}, start = "", moves = [],
 }
 
 /** Puts an address into the browser's bar without opening it anew. */
-export function keepAddress(told) {
-  history.replaceState(null, "", address(told));
+export function keepAddress(target) {
+  history.replaceState(null, "", address(target));
 }

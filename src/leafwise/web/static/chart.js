@@ -14,9 +14,9 @@ export function ticks(low, high) {
   const rough = (high - low) / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((k) => k * power >= rough);
-  const found = [];
-  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) found.push(Number((k * step).toPrecision(12)));
-  return found;
+  const numbers = [];
+  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) numbers.push(Number((k * step).toPrecision(12)));
+  return numbers;
 }
 
 /** Returns a number as people read it on an axis: 12k, 3.4M, 0.25. */
@@ -52,9 +52,9 @@ export function chart(series, label, units = {}) {
   picture.append(svg("text", { x: 6, y: 14, class: "chart-unit" }, units.y ?? ""));
   for (const one of shown) {
     if (one.band?.length) {
-      const there = one.band.map(([x, low]) => `${across(x)},${up(low)}`);
+      const forth = one.band.map(([x, low]) => `${across(x)},${up(low)}`);
       const back = [...one.band].reverse().map(([x, , high]) => `${across(x)},${up(high)}`);
-      picture.append(svg("polygon", { points: [...there, ...back].join(" "), class: `chart-band chart-colour-${one.colour}` }));
+      picture.append(svg("polygon", { points: [...forth, ...back].join(" "), class: `chart-band chart-colour-${one.colour}` }));
     }
     const path = one.points.map(([x, y], k) => `${k ? "L" : "M"}${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("");
     picture.append(svg("path", { d: path, class: `chart-line chart-colour-${one.colour}` }));

@@ -69,7 +69,7 @@ export async function copy(text) {
 }
 
 let pressed = false; // a button or a board, by the pointer
-const held = new Set(); // what is to be drawn after its release
+const delayed = new Set(); // what is to be drawn after its release
 
 addEventListener(
   "pointerdown",
@@ -85,8 +85,8 @@ for (const ending of ["pointerup", "pointercancel", "blur"]) {
       pressed = false;
       setTimeout(() => {
         // the click comes first
-        for (const draw of held) keepingFocus(draw);
-        held.clear();
+        for (const draw of delayed) keepingFocus(draw);
+        delayed.clear();
       });
     },
     ending !== "blur",
@@ -106,7 +106,7 @@ function keepingFocus(draw) {
 }
 
 /** Returns a drawing that waits for the release of what is pressed: what is drawn anew between press and release hears no click. */
-export const betweenClicks = (draw) => () => (pressed ? held.add(draw) : keepingFocus(draw));
+export const betweenClicks = (draw) => () => (pressed ? delayed.add(draw) : keepingFocus(draw));
 
 /** Shows one line about what went wrong, with a button where asking `again` may help; "" takes it away. */
 export function complain(text, again = null) {

@@ -1,7 +1,7 @@
 // Moves as a list, the best first: what each is worth and what it lacks to the best.
 
 import { h } from "./dom.js";
-import { withDifference } from "./thinking.js";
+import { withDifference } from "./analysis.js";
 import { tint } from "./tint.js";
 
 const HINTS = 5; // moves that are listed

@@ -33,8 +33,8 @@ export async function* answers(path, body, signal) {
     if (done) throw new Problem();
     text += value;
     for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
-      const [, told] = /^event: told\ndata: (.*)$/.exec(text.slice(0, end)) || [];
-      if (told) tell(JSON.parse(told));
+      const [, message] = /^event: told\ndata: (.*)$/.exec(text.slice(0, end)) || [];
+      if (message) tell(JSON.parse(message));
       const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(text.slice(0, end)) || [];
       if (event === "error") throw new Problem(JSON.parse(data).error, JSON.parse(data).status);
       if (event) yield { event, data: JSON.parse(data) };

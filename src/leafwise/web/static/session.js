@@ -25,13 +25,13 @@ export class Session {
 
   /** Returns the game of an address. Chance is drawn from `seed`, or told by hand where that is null. */
   static async open({ game, options, start, moves }, seed) {
-    const own = new Session();
-    [own.about, own.module] = await Promise.all([ask("api/game", { game, options }), gameModule(game)]);
-    own.variant = { game, options };
-    own.seed = seed;
-    const told = await own.tell(start, moves, 0);
-    [own.first, own.steps, own.state] = [told.first, told.steps, told];
-    return own;
+    const session = new Session();
+    [session.about, session.module] = await Promise.all([ask("api/game", { game, options }), gameModule(game)]);
+    session.variant = { game, options };
+    session.seed = seed;
+    const answer = await session.tell(start, moves, 0);
+    [session.first, session.steps, session.state] = [answer.first, answer.steps, answer];
+    return session;
   }
 
   /** Returns what the server says of a position and steps from there, of which `before` others came. */
@@ -76,22 +76,22 @@ export class Session {
 
   /** Keeps the way that the game went until now, to be taken again. */
   keep() {
-    const now = this.told.moves;
+    const now = this.addressFields.moves;
     this.kept = [now, ...this.kept.filter((way) => !begins(now, way))].slice(0, MOST_KEPT);
   }
 
   /** Takes one of the ways that were kept, and keeps the one that it leaves. */
   take(way) {
     return this.inTurn(async () => {
-      const told = await this.tell(this.first, way, 0, false);
+      const answer = await this.tell(this.first, way, 0, false);
       this.keep();
-      [this.steps, this.state] = [told.steps, told];
+      [this.steps, this.state] = [answer.steps, answer];
     });
   }
 
   /** @returns {[number, string[]][]} the ways that are kept, but for those that are a part of how the game goes now: [steps in common, names of all steps]. */
   get others() {
-    const now = this.told.moves;
+    const now = this.addressFields.moves;
     return this.kept.filter((way) => !begins(now, way)).map((way) => [way.findIndex((name, k) => name !== now[k]), way]);
   }
 
@@ -102,7 +102,7 @@ export class Session {
   }
 
   set branches(text) {
-    const now = this.told.moves;
+    const now = this.addressFields.moves;
     try {
       this.kept = JSON.parse(text || "[]")
         .map(([common, ...names]) => [...now.slice(0, common), ...names.map(String)])
@@ -148,13 +148,13 @@ export class Session {
   }
 
   /** What an address holds of the game: options, start and steps. */
-  get told() {
+  get addressFields() {
     return { game: this.variant.game, options: this.variant.options, start: this.startGiven ? this.first : "", moves: this.steps.map((step) => step.name) };
   }
 
   /** Returns the game as the text of a file. */
   async file(players = []) {
-    const body = { ...this.variant, text: this.first, moves: this.told.moves, players };
+    const body = { ...this.variant, text: this.first, moves: this.addressFields.moves, players };
     return (await ask("api/record", body)).file;
   }
 }

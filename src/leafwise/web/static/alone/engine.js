@@ -36,9 +36,9 @@ function nextafter(x, y) {
 
 export class Engine {
   /** Takes a compiled module, its memory as an ArrayBuffer, and what the index tells of it. */
-  constructor(module, image, told) {
-    const memory = new WebAssembly.Memory({ initial: told.pages });
-    new Uint8Array(memory.buffer).set(new Uint8Array(image), told.base);
+  constructor(module, image, layout) {
+    const memory = new WebAssembly.Memory({ initial: layout.pages });
+    new Uint8Array(memory.buffer).set(new Uint8Array(image), layout.base);
     const clock = (_, at) => {
       const now = performance.now() * 1e6;
       new BigInt64Array(memory.buffer, at, 2).set([BigInt(Math.floor(now / 1e9)), BigInt(Math.floor(now % 1e9))]);
@@ -48,8 +48,8 @@ export class Engine {
     for (const { name, kind } of WebAssembly.Module.imports(module)) if (kind === "function") env[name] ??= Math[name];
     /** @type {any} */
     const { answer } = new WebAssembly.Instance(module, { env }).exports;
-    this.run = () => answer(told.base, told.base + 8, BigInt(told.held)); // who calls names where a result and an error may stand
-    const views = Object.entries(told.places).map(([path, [at, type, shape]]) => [
+    this.run = () => answer(layout.base, layout.base + 8, BigInt(layout.held)); // who calls names where a result and an error may stand
+    const views = Object.entries(layout.places).map(([path, [at, type, shape]]) => [
       path,
       new TYPES[type](
         memory.buffer,
@@ -58,11 +58,11 @@ export class Engine {
       ),
     ]);
     this.views = Object.fromEntries(views);
-    this.width = told.places.S[1 + 1][1];
-    this.figures = told.figures;
-    this.growth = told.growth;
-    this.most = told.most ?? Infinity;
-    this.depth = told.depth;
+    this.width = layout.places.S[1 + 1][1];
+    this.figures = layout.figures;
+    this.growth = layout.growth;
+    this.most = layout.most ?? Infinity;
+    this.depth = layout.depth;
   }
 
   ask(what, at = 0, all = 1) {
@@ -145,12 +145,12 @@ export class Engine {
         grows = most > nodes,
         bounds = this.views.is_bound;
       if (late && (all || grows || call[DONE] === 0n)) return;
-      const found = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], bound: bounds[k] !== 0 }));
-      found.sort((a, b) => a.action - b.action);
-      const exact = found.filter((one) => all || !one.bound),
+      const moves = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], bound: bounds[k] !== 0 }));
+      moves.sort((a, b) => a.action - b.action);
+      const exact = moves.filter((one) => all || !one.bound),
         best = exact.reduce((a, b) => (b.value > a.value ? b : a), exact[0]);
       const value = best ? best.value : values[0];
-      yield { action: best?.action ?? null, value, values: found, depth: late ? left - 1 : left, nodes: Number(counts[NODES]), leaves: Number(counts[LEAVES]) };
+      yield { action: best?.action ?? null, value, values: moves, depth: late ? left - 1 : left, nodes: Number(counts[NODES]), leaves: Number(counts[LEAVES]) };
       if (late || (!all && (n === 1 || value >= this.most - ROUNDING))) return;
       if (seconds) deadline[1] = BigInt(Math.ceil((begun + 1000 * seconds) * 1e6));
       if (grows && counts[CUTS]) {
@@ -178,12 +178,12 @@ export class Engine {
         n = this.ask(SIMULATE, most);
       now = performance.now();
       done += Number(call[DONE]);
-      const found = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], visits: Number(visits[k]), bound: false }));
-      const { action, value } = found[Number(call[BEST])];
+      const moves = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], visits: Number(visits[k]), bound: false }));
+      const { action, value } = moves[Number(call[BEST])];
       yield {
         action,
         value,
-        values: found,
+        values: moves,
         depth: Number(counts[DEEPEST]),
         nodes: Number(counts[TREE_NODES]),
         leaves: Number(counts[TREE_LEAVES]),

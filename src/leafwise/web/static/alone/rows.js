@@ -14,20 +14,20 @@ const valuesOf = ({ cells, width }, row) =>
   cells.map((cell) => cell.reduce((sum, [word, bit], k) => sum + (Number((BigInt.asUintN(width, row[word]) >> BigInt(bit)) & 1n) << k), 0));
 
 /** Returns the text of a position as a sum of cells, null for one that they do not tell. */
-function summed(told, row) {
-  if (!told || row.some((word, k) => (BigInt.asUintN(told.width, word) ^ BigInt(told.base[k])) & BigInt(told.fixed[k]))) return null;
-  const values = valuesOf(told, row),
-    texts = told.parts.map((part) => (typeof part === "string" ? part : part[1][values[part[0]]]));
+function summed(sum, row) {
+  if (!sum || row.some((word, k) => (BigInt.asUintN(sum.width, word) ^ BigInt(sum.base[k])) & BigInt(sum.fixed[k]))) return null;
+  const values = valuesOf(sum, row),
+    texts = sum.parts.map((part) => (typeof part === "string" ? part : part[1][values[part[0]]]));
   return texts.includes(null) ? null : texts.join("");
 }
 
-export const svg = (row, told) => summed(told.svg, row);
-export const board = (row, told) => summed(told.board, row) ?? row.map((word, k) => `${String(k).padStart(3)}: ${word}`).join("\n");
+export const svg = (row, drawing) => summed(drawing.svg, row);
+export const board = (row, drawing) => summed(drawing.board, row) ?? row.map((word, k) => `${String(k).padStart(3)}: ${word}`).join("\n");
 
 /** Returns the name of outcome k of n, `after` a chance stage, undefined where no name was learned. */
-export function outcome(before, after, told, stage, k, n) {
-  if (!told.names || !told.svg) return told.names?.[`${stage}/${n}/${k}`];
-  const [old, now] = [before, after].map((row) => valuesOf(told.svg, row)),
+export function outcome(before, after, drawing, stage, k, n) {
+  if (!drawing.names || !drawing.svg) return drawing.names?.[`${stage}/${n}/${k}`];
+  const [old, now] = [before, after].map((row) => valuesOf(drawing.svg, row)),
     changes = now.flatMap((value, cell) => (value === old[cell] ? [] : [`${cell}=${value}`]));
-  return told.names[`${stage}/${n}/${k}`] ?? told.names[changes.join(",")];
+  return drawing.names[`${stage}/${n}/${k}`] ?? drawing.names[changes.join(",")];
 }

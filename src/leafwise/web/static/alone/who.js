@@ -64,23 +64,23 @@ async function variantOf({ game, options = {} }) {
 }
 
 class Variant {
-  /** @type {any} what the index tells of it */ told;
+  /** @type {any} what the index says of it */ info;
   /** @type {WebAssembly.Module} */ module;
   /** @type {ArrayBuffer} */ image;
   /** @type {any} what writes and reads its texts */ texts;
 
-  static async load(told) {
-    const [[code, image], texts] = await Promise.all([loadAll([told.module, told.image], told.about.title.split(/,| \(/)[0]), import(`./${told.texts}.js`)]);
-    return new Variant(told, await WebAssembly.compile(code), image, texts);
+  static async load(info) {
+    const [[code, image], texts] = await Promise.all([loadAll([info.module, info.image], info.about.title.split(/,| \(/)[0]), import(`./${info.texts}.js`)]);
+    return new Variant(info, await WebAssembly.compile(code), image, texts);
   }
 
-  constructor(told, module, image, texts) {
-    Object.assign(this, { told, module, image, texts });
-    this.about = told.about;
-    this.units = told.units;
-    this.rules = new Engine(module, image, told.memory);
-    this.given = told.drawing ?? { ...told.about.option_values, ...told.tables }; // what its texts follow from, beside a row
-    this.start = told.start.map(BigInt);
+  constructor(info, module, image, texts) {
+    Object.assign(this, { info, module, image, texts });
+    this.about = info.about;
+    this.units = info.units;
+    this.rules = new Engine(module, image, info.memory);
+    this.given = info.drawing ?? { ...info.about.option_values, ...info.tables }; // what its texts follow from, beside a row
+    this.start = info.start.map(BigInt);
     /** @type {Map<string, bigint[]>} positions that were written: others are not read where nothing can check them */
     this.known = new Map();
     /** @type {Worker[]} */
@@ -122,7 +122,7 @@ class Variant {
 
   worker() {
     const made = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-    made.postMessage({ module: this.module, image: this.image, told: this.told.memory });
+    made.postMessage({ module: this.module, image: this.image, layout: this.info.memory });
     return made;
   }
 
@@ -134,23 +134,23 @@ class Variant {
   async *search(question, signal) {
     signal?.throwIfAborted();
     const worker = this.idle.pop() ?? this.worker(),
-      come = [];
+      messages = [];
     /** @type {(one?: any) => void} */
     let wake = () => {};
-    worker.onmessage = ({ data }) => wake(come.push(data));
-    worker.onerror = (event) => wake(come.push({ problem: event.message || "the search ended" }));
-    const ended = () => wake(come.push({ aborted: true }));
+    worker.onmessage = ({ data }) => wake(messages.push(data));
+    worker.onerror = (event) => wake(messages.push({ problem: event.message || "the search ended" }));
+    const ended = () => wake(messages.push({ aborted: true }));
     signal?.addEventListener("abort", ended);
     worker.postMessage(question);
     let done = false;
     try {
       while (!done) {
-        if (!come.length) await new Promise((woken) => (wake = woken));
-        const found = come.shift();
-        if (found.aborted) signal.throwIfAborted();
-        if (found.problem) throw new Problem(found.problem, 500);
-        ({ done = false } = found);
-        yield found;
+        if (!messages.length) await new Promise((woken) => (wake = woken));
+        const message = messages.shift();
+        if (message.aborted) signal.throwIfAborted();
+        if (message.problem) throw new Problem(message.problem, 500);
+        ({ done = false } = message);
+        yield message;
       }
     } finally {
       signal?.removeEventListener("abort", ended);
@@ -162,9 +162,9 @@ class Variant {
   /** Returns a leaf that is offered, and whether a tree search asks it: what `search` takes. */
   leafOf(name = "best") {
     const { leaves } = this.about,
-      found = name === "best" ? leaves[0] : leaves.find((one) => one.name === name);
-    if (!found) throw new Problem(`expected a leaf among ${leaves.map((one) => one.name).join(", ")}, got '${name}'`, 400);
-    return found;
+      leaf = name === "best" ? leaves[0] : leaves.find((one) => one.name === name);
+    if (!leaf) throw new Problem(`expected a leaf among ${leaves.map((one) => one.name).join(", ")}, got '${name}'`, 400);
+    return leaf;
   }
 
   // Values in people's units, as leafwise.models.units has them.
@@ -280,27 +280,27 @@ class Variant {
       { name: leafName, tree = false } = this.leafOf(leaf),
       seen = this.rules.look(row),
       begun = performance.now();
-    const map = (all, told) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name, told(value)]));
+    const map = (all, convert) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name, convert(value)]));
     if (tree && seen.player === CHANCE) throw new Problem("expected a decision for a tree search, got a position where chance acts", 400);
-    for await (const found of this.search({ row, seconds, tree, lines: true }, signal)) {
-      const values = Object.fromEntries(found.values.map((one) => [about.actions[one.action], one.value])),
-        best = this.meaning(found.value),
+    for await (const result of this.search({ row, seconds, tree, lines: true }, signal)) {
+      const values = Object.fromEntries(result.values.map((one) => [about.actions[one.action], one.value])),
+        best = this.meaning(result.value),
         limit = this.blunder(best),
-        line = found.line.map((step) => (typeof step === "number" ? about.actions[step] : this.nameOf(...step)));
+        line = result.line.map((step) => (typeof step === "number" ? about.actions[step] : this.nameOf(...step)));
       yield {
         position: text,
         player: seen.player === CHANCE ? null : seen.player + 1,
-        value: found.value,
-        best_actions: Object.keys(values).filter((name) => values[name] === found.value),
+        value: result.value,
+        best_actions: Object.keys(values).filter((name) => values[name] === result.value),
         action_values: values,
         unit: units?.name ?? null,
-        no_unit: this.told.no_unit,
+        no_unit: this.info.no_unit,
         value_in_unit: units ? best : null,
         line,
         ...(this.texts.words && { line_words: this.replay(row, line).steps.map((step) => step.words) }),
-        nodes: found.nodes,
-        leaves: found.leaves,
-        depth: found.depth,
+        nodes: result.nodes,
+        leaves: result.leaves,
+        depth: result.depth,
         leaf: leafName,
         worth: this.text(best),
         worths: map(values, (value) => this.text(this.meaning(value))),
@@ -320,10 +320,10 @@ class Variant {
     const row = this.read(text),
       random = drawing(seed),
       { actions } = this.rules.look(row),
-      told = this.about.opponents.find((one) => one.name === player);
-    if (!told) throw new Problem(`expected a player among ${this.about.opponents.map((one) => one.name).join(", ")}, got '${player}'`, 400);
+      opponent = this.about.opponents.find((one) => one.name === player);
+    if (!opponent) throw new Problem(`expected a player among ${this.about.opponents.map((one) => one.name).join(", ")}, got '${player}'`, 400);
     let action = actions[Math.floor(random() * actions.length)];
-    if (random() >= told.random) for await (const found of this.search({ row, all: false, ...told.search }, signal)) ({ action } = found);
+    if (random() >= opponent.random) for await (const result of this.search({ row, all: false, ...opponent.search }, signal)) ({ action } = result);
     return { action: this.about.actions[action] };
   }
 
@@ -335,7 +335,7 @@ class Variant {
     if (!companion) throw new Problem(`expected a game that can be followed, got '${about.game}'`, 400);
     if (!text && moves.length) throw new Problem("expected no steps before a game has begun, got some", 400);
     if (!text && line === null) return { ...whose, question: { ...companion.begins, choices: [] }, first: "", moves, state: null, told: "" };
-    const { first, told } = text ? { first: this.read(text), told: "" } : this.begin(line.trim());
+    const { first, note } = text ? { first: this.read(text), note: "" } : this.begin(line.trim());
     this.needFollowable(first);
     let { row, steps } = this.replay(first, undo ? this.withoutLast(first, moves) : moves);
     if (text && line !== null && !undo) {
@@ -350,15 +350,15 @@ class Variant {
     }
     const state = this.position(row),
       question = state.over ? { asks: companion.ending(row), choices: [], form: "" } : this.question(state);
-    return { ...whose, question, first: this.write(first), moves: steps.map((step) => step.name), state, told };
+    return { ...whose, question, first: this.write(first), moves: steps.map((step) => step.name), state, told: note };
   }
 
   /** Returns the row that a followed game begins with, of what a person typed, and what is said of it. */
   begin(line) {
-    const { text, draws, told } = this.texts.companion.begin(line);
+    const { text, draws, note } = this.texts.companion.begin(line);
     let first = this.read(text);
     if (draws) ({ row: first } = this.replay(first, [draws]));
-    return { first, told: told(first) };
+    return { first, note: note(first) };
   }
 
   needFollowable(first) {
@@ -397,11 +397,11 @@ class Variant {
     for (const name of names) {
       const { player } = this.rules.look(row);
       if (player !== CHANCE) {
-        let found;
-        for await (found of this.search({ row, seconds, tree }, signal));
-        const values = new Map(found.values.map((one) => [about.actions[one.action], one.value])),
+        let result;
+        for await (result of this.search({ row, seconds, tree }, signal));
+        const values = new Map(result.values.map((one) => [about.actions[one.action], one.value])),
           value = values.get(name),
-          [best, played] = [found.value, value].map((one) => this.meaning(one)),
+          [best, played] = [result.value, value].map((one) => this.meaning(one)),
           cost = best - played,
           limit = this.blunder(best);
         if (value === undefined) throw new Problem(`move ${move + 1}: expected a search that considers '${name}', got one without it`, 400);
@@ -410,15 +410,15 @@ class Variant {
           player: player + 1,
           played: name,
           value,
-          best: about.actions[found.action],
-          best_value: found.value,
-          loss: found.value - value,
+          best: about.actions[result.action],
+          best_value: result.value,
+          loss: result.value - value,
           unit: units?.name ?? null,
           value_in_unit: units ? played : null,
           best_value_in_unit: units ? best : null,
           loss_in_unit: units ? cost : null,
           exact: false,
-          depth: found.depth,
+          depth: result.depth,
           worth: this.text(played),
           best_worth: this.text(best),
           cost: cost ? this.text(-cost) : "",
@@ -464,15 +464,16 @@ async function readGame({ tags, names, line }) {
       first = variant.read(tags.Start),
       { row, steps } = variant.replay(first, names),
       end = variant.position(row),
-      { Players: players = [], Seed: seed = null, Result: told } = tags;
-    if (end.over && typeof told === "number" && told !== end.returns) throw new Problem(`expected the result ${end.returns}, got ${told}`, 400);
-    const result = end.over ? end.returns : typeof told === "number" ? told : null,
+      { Players: players = [], Seed: seed = null, Result: givenResult } = tags;
+    if (end.over && typeof givenResult === "number" && givenResult !== end.returns)
+      throw new Problem(`expected the result ${end.returns}, got ${givenResult}`, 400);
+    const result = end.over ? end.returns : typeof givenResult === "number" ? givenResult : null,
       ending = end.over ? end.result : tags.Termination || "not finished";
     return {
       variant,
       first,
       ending,
-      told: { game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps },
+      record: { game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps },
     };
   } catch (problem) {
     throw problem.status === 400 ? new Problem(`game, line ${line}: ${problem.message}`, 400) : problem;
@@ -482,28 +483,28 @@ async function readGame({ tags, names, line }) {
 /** Returns the games of a file. */
 async function readGames(file) {
   const games = [];
-  for (const one of gamesOf(file)) games.push((await readGame(one)).told);
+  for (const one of gamesOf(file)) games.push((await readGame(one)).record);
   return { games };
 }
 
 /** Yields what is said of a file's first game as a whole, then of each of its moves. */
 async function* review({ file, leaf, seconds = 0.2 }, signal) {
   const [one] = gamesOf(file),
-    { variant, first, ending, told } = await readGame(one),
+    { variant, first, ending, record } = await readGame(one),
     { name, tree = false } = variant.leafOf(leaf),
-    moves = told.steps.filter(({ player }) => player !== "chance").length;
+    moves = record.steps.filter(({ player }) => player !== "chance").length;
   if (moves * seconds > MAX_REVIEW)
     throw new Problem(`expected at most ${(MAX_REVIEW / moves).toFixed(3)} seconds for each of ${moves.toLocaleString("en")} moves, got ${seconds}`, 400);
   yield {
     moves,
     unit: variant.units?.name ?? null,
-    no_unit: variant.told.no_unit,
+    no_unit: variant.info.no_unit,
     is_chance: variant.isChance,
     has_solver: false,
     leaf: name,
-    result: told.result,
+    result: record.result,
     ending,
-    players: told.players,
+    players: record.players,
   };
   yield* variant.review(first, one.names, { seconds, tree }, signal);
 }

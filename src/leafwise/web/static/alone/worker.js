@@ -13,7 +13,7 @@ let engine;
 /** Returns the action to play in a decision by a short search. */
 function briefly(row) {
   let action = null;
-  for (const found of engine.deepen(row, { seconds: LINE_SECONDS })) ({ action } = found);
+  for (const result of engine.deepen(row, { seconds: LINE_SECONDS })) ({ action } = result);
   return action;
 }
 
@@ -38,12 +38,12 @@ function line(row, action, depth, next) {
 
 host.onmessage = ({ data }) => {
   if (data.module) {
-    engine = new Engine(data.module, data.image, data.told);
+    engine = new Engine(data.module, data.image, data.layout);
     return;
   }
-  let found = [],
+  let steps = [],
     last = null,
-    told = FIRST_LINE;
+    nextLine = FIRST_LINE;
   const begun = performance.now(),
     { row, tree = false } = data,
     answers = tree ? engine.simulate(row, data) : engine.deepen(row, data),
@@ -51,13 +51,13 @@ host.onmessage = ({ data }) => {
   for (last of answers) {
     const spent = performance.now() - begun,
       { action, depth } = last;
-    if (!data.lines || (tree && spent < told)) continue;
-    if (spent >= told) {
-      found = engine.aside(() => line(row, action, depth, next));
-      told = 2 * spent;
+    if (!data.lines || (tree && spent < nextLine)) continue;
+    if (spent >= nextLine) {
+      steps = engine.aside(() => line(row, action, depth, next));
+      nextLine = 2 * spent;
     }
-    host.postMessage({ ...last, line: found });
+    host.postMessage({ ...last, line: steps });
   }
-  if (data.lines && last) found = line(row, last.action, last.depth, next);
-  host.postMessage({ ...last, line: found, done: true });
+  if (data.lines && last) steps = line(row, last.action, last.depth, next);
+  host.postMessage({ ...last, line: steps, done: true });
 };

@@ -53,32 +53,32 @@ function picture(text, look, extra = []) {
   const lines = edges.map((one) => {
     const [x1, y1] = place(one.a, n),
       [x2, y2] = place(one.b, n),
-      told = look(one);
+      style = look(one);
     const line = (attributes) => svg("line", { x1, y1, x2, y2, "stroke-linecap": "round", ...attributes });
     const { x, y } = freePlace(taken, x1, y1, x2, y2),
-      wide = told.label?.length > 5 ? 54 : 42;
-    if (told.label) taken.push({ x, y });
+      wide = style.label?.length > 5 ? 54 : 42;
+    if (style.label) taken.push({ x, y });
     return {
-      told,
+      style,
       shown: svg(
         "g",
         {
-          class: told.click ? "choice" : null,
-          role: told.click ? "button" : null,
-          "data-action": told.action || null,
-          onclick: told.click,
-          "aria-label": `edge ${one.name}: ${{ x: "red", o: "blue", ".": "free" }[one.mark]}${told.label ? `, ${told.label}` : ""}`,
+          class: style.click ? "choice" : null,
+          role: style.click ? "button" : null,
+          "data-action": style.action || null,
+          onclick: style.click,
+          "aria-label": `edge ${one.name}: ${{ x: "red", o: "blue", ".": "free" }[one.mark]}${style.label ? `, ${style.label}` : ""}`,
         },
         line({
-          stroke: told.colour,
-          "stroke-width": told.width,
-          "stroke-dasharray": told.dash || null,
-          class: `edge${told.at ? " at" : ""}${told.won ? " closed" : ""}`,
+          stroke: style.colour,
+          "stroke-width": style.width,
+          "stroke-dasharray": style.dash || null,
+          class: `edge${style.at ? " at" : ""}${style.won ? " closed" : ""}`,
         }),
-        told.click && line({ stroke: "transparent", "stroke-width": 20, class: "catch" }),
+        style.click && line({ stroke: "transparent", "stroke-width": 20, class: "catch" }),
       ),
       label:
-        told.label &&
+        style.label &&
         svg(
           "g",
           { "pointer-events": "none" },
@@ -88,11 +88,11 @@ function picture(text, look, extra = []) {
             width: wide,
             height: 19,
             rx: 5,
-            fill: told.tint || "#fff",
-            stroke: told.best ? "#0a5c2f" : "#b9c4be",
-            "stroke-width": told.best ? 3 : 1,
+            fill: style.tint || "#fff",
+            stroke: style.best ? "#0a5c2f" : "#b9c4be",
+            "stroke-width": style.best ? 3 : 1,
           }),
-          svg("text", { x, y: y + 4, class: told.best ? "worth best" : "worth", style: "font-size:11px" }, told.label),
+          svg("text", { x, y: y + 4, class: style.best ? "worth best" : "worth", style: "font-size:11px" }, style.label),
         ),
     };
   });

@@ -72,28 +72,28 @@ export function makeBoard(host, about, act) {
   function card(token, state, marks, name) {
     const code = /^[A-Z]\d+/.exec(token)[0],
       [, title, value, what = ""] = /^(.*?) (-?\d+)(?: \((.*)\))?$/.exec(CARDS[code]);
-    const told = state.words[name],
+    const words = state.words[name],
       worth = marks.worths?.[name];
-    const does = told
+    const does = words
       ?.replace(CARDS[code], "")
       .replace(/ on the (left|right)/, "")
       .replace(/\s+/g, " ")
       .trim();
     return h(
-      told ? "button" : "div",
+      words ? "button" : "div",
       {
         class: ["card", /[GD]/.test(code[0]) && "aging", token.includes("!") && "used", token.includes("^") && "doubled", marks.best === name && "best"]
           .filter(Boolean)
           .join(" "),
-        "data-action": told ? name : null,
-        disabled: told && !marks.live,
-        onclick: told ? () => act(name) : null,
-        style: told && tint(marks.shares?.[name]) ? `background:${tint(marks.shares[name])}` : null,
+        "data-action": words ? name : null,
+        disabled: words && !marks.live,
+        onclick: words ? () => act(name) : null,
+        style: words && tint(marks.shares?.[name]) ? `background:${tint(marks.shares[name])}` : null,
       },
       h("b", {}, value),
       h("span", {}, title),
       h("small", {}, [what, token.includes("^") && "doubled", token.includes("!") && "used"].filter(Boolean).join(", ")),
-      told && h("em", {}, does, worth ? ` ${worth.replace(" ", "\u00a0")}` : ""),
+      words && h("em", {}, does, worth ? ` ${worth.replace(" ", "\u00a0")}` : ""),
     );
   }
   const row = (title, tokens, state, marks, first) =>
@@ -238,11 +238,11 @@ function pileEditor(words, name, [title, letters], tell) {
   }
   function change(cards, k, by) {
     const token = cards[k][0],
-      own = list.querySelector(":focus")?.dataset.by;
+      pressed = list.querySelector(":focus")?.dataset.by;
     if (by > 0 && IN_ORDER.includes(name)) cards.splice(k + 1, 0, [token, 1]);
     else cards[k][1] += by;
     take(written(cards, name));
-    if (own) (list.querySelector(`[data-card="${token}"] [data-by="${own}"]`) || adding).focus();
+    if (pressed) (list.querySelector(`[data-card="${token}"] [data-by="${pressed}"]`) || adding).focus();
   }
   function add(code) {
     const cards = cardsIn(words[name] || "", name),

@@ -54,10 +54,10 @@ export function gameModule(name) {
 
 /** Returns what people call a variant. */
 export function variantTitle(short, options) {
-  const told = Object.entries(options)
+  const listed = Object.entries(options)
     .map(([name, value]) => `${name} ${value}`)
     .join(", ");
-  return VARIANTS[short] || told || "play";
+  return VARIANTS[short] || listed || "play";
 }
 
 /** Returns the title of a page about a variant, of which `about` is the answer of /api/game. */

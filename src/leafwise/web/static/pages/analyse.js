@@ -8,7 +8,7 @@ import { betweenClicks, complain, h, offered, select, sentence, trying } from ".
 import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
-import { actionsOf, analyse, byTurns, exactMarks, solve, withDifference } from "../thinking.js";
+import { actionsOf, analyse, byTurns, exactMarks, solve, withDifference } from "../analysis.js";
 import { optionsForm } from "../variants.js";
 import { moveItems, resultInWords } from "./play.js";
 
@@ -19,10 +19,10 @@ const MOST_ROWS = 60;
 
 export const title = ({ game }) => `Analyse ${game}`;
 
-export async function open(main, told) {
-  const session = await Session.open(told, null);
-  session.startGiven = Boolean(told.start);
-  if (session.state.player === "chance" && !session.steps.length && !told.start) {
+export async function open(main, target) {
+  const session = await Session.open(target, null);
+  session.startGiven = Boolean(target.start);
+  if (session.state.player === "chance" && !session.steps.length && !target.start) {
     // the start of a game that begins with chance
     session.seed = newSeed();
     session.state = await session.tell(session.first, [], 0);
@@ -30,7 +30,7 @@ export async function open(main, told) {
     else [session.first, session.startGiven] = [session.state.text, true];
     session.seed = null;
   }
-  const page = new AnalysePage(main, session, { l: "best", k: "", d: "5", ...told.more });
+  const page = new AnalysePage(main, session, { l: "best", k: "", d: "5", ...target.more });
   page.build();
   page.changed();
   return () => page.stop();
@@ -50,7 +50,7 @@ class AnalysePage {
   }
 
   clear() {
-    this.found = { a: null, b: null, exact: null };
+    this.answers = { a: null, b: null, exact: null };
     this.notes = { a: "", b: "", exact: "" };
   }
 
@@ -148,12 +148,12 @@ class AnalysePage {
     complain("");
     this.text.value = text;
     const { session } = this,
-      number = (this.asked = (this.asked || 0) + 1);
-    const told = await session.tell(text, [], 0, false).catch((problem) => {
-      if (number === this.asked) throw problem;
+      number = (this.lastRequest = (this.lastRequest || 0) + 1);
+    const answer = await session.tell(text, [], 0, false).catch((problem) => {
+      if (number === this.lastRequest) throw problem;
     });
-    if (number !== this.asked) return; // a newer text was taken meanwhile
-    Object.assign(session, { state: told, first: told.text, steps: [], startGiven: true });
+    if (number !== this.lastRequest) return; // a newer text was taken meanwhile
+    Object.assign(session, { state: answer, first: answer.text, steps: [], startGiven: true });
     this.written = text;
     this.changed();
   }
@@ -193,7 +193,7 @@ class AnalysePage {
     this.stop();
     this.clear();
     complain("");
-    keepAddress({ page: "analyse", ...this.session.told, more: this.more });
+    keepAddress({ page: "analyse", ...this.session.addressFields, more: this.more });
     this.running = new AbortController();
     this.show();
     if (!this.session.state.over) trying(() => this.think(this.running.signal));
@@ -219,7 +219,7 @@ class AnalysePage {
         leaf,
         Number(more.d),
         (answer) => {
-          this.found[key] = answer;
+          this.answers[key] = answer;
           this.show();
         },
         (stage) => {
@@ -232,9 +232,9 @@ class AnalysePage {
       session.about.has_solver &&
       state.player !== "chance" &&
       solve(variant, state.text, EXACT_SECONDS, signal).then(
-        (found) => {
-          this.found.exact = found;
-          this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
+        (answer) => {
+          this.answers.exact = answer;
+          this.notes.exact = answer?.complete ? "" : "the exact solver needs longer here";
           this.show();
         },
         (problem) => {
@@ -248,7 +248,7 @@ class AnalysePage {
       this.tick(begun);
       this.spoken.textContent = this.status.textContent;
     } catch (problem) {
-      if (problem.name !== "AbortError" && !this.found.a) this.status.textContent = "No answer.";
+      if (problem.name !== "AbortError" && !this.answers.a) this.status.textContent = "No answer.";
       throw problem;
     } finally {
       clearInterval(clock);
@@ -257,7 +257,7 @@ class AnalysePage {
   }
 
   tick(begun) {
-    const { a } = this.found,
+    const { a } = this.answers,
       notes = Object.values(this.notes).filter(Boolean).join("; ");
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     this.status.textContent = a
@@ -272,7 +272,7 @@ class AnalysePage {
   }
 
   marks() {
-    const { a, b, exact } = this.found;
+    const { a, b, exact } = this.answers;
     const answer = this.shownBy === "b" && b ? b : a;
     if (exact?.complete && (this.shownBy === "exact" || !answer)) return exactMarks(exact);
     return answer && answer.best ? answer : {};
@@ -292,7 +292,7 @@ class AnalysePage {
       );
     this.back.disabled = !session.steps.length;
     const here = { game: session.about.game, options: session.variant.options, start: state.text };
-    this.playLink.href = address({ page: "play", ...(session.about.reads === false ? session.told : here) });
+    this.playLink.href = address({ page: "play", ...(session.about.reads === false ? session.addressFields : here) });
     this.list.replaceChildren(...moveItems(session.steps, session.module));
     this.tellText();
     this.showTable();
@@ -300,12 +300,12 @@ class AnalysePage {
 
   /** Shows the chance on the bar, that of the exact answer before the leaf's. */
   showChance() {
-    const { a, exact } = this.found;
+    const { a, exact } = this.answers;
     this.scale.show(exact?.complete ? { player: exact.player, chance: (exact.value + 1) / 2 } : a);
   }
 
   showTable() {
-    const { a, b, exact } = this.found,
+    const { a, b, exact } = this.answers,
       { more } = this;
     const columns = [["a", more.l, a], more.k && ["b", more.k, b], exact?.complete && ["exact", "exact", exactMarks(exact)]].filter(
       (one) => one && one[2]?.worths,
@@ -325,7 +325,7 @@ class AnalysePage {
         ),
       );
     if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
-    if (columns.some(([, , told]) => told.turns)) {
+    if (columns.some(([, , answer]) => answer.turns)) {
       this.drawnBy.append(
         select(
           "In the table",
@@ -342,13 +342,13 @@ class AnalysePage {
       );
       if (this.rows === "turns") for (const column of columns) column[2] = byTurns(column[2]);
     }
-    const told = columns.find(([key]) => key === drawn)[2],
-      depth = (key, told) => (this.rows === "turns" && told.turn_depth) || this.found[key].depth,
-      order = told.action_values;
-    const names = Object.keys(told.worths).sort((x, y) => order[y] - order[x]);
+    const shown = columns.find(([key]) => key === drawn)[2],
+      depth = (key, answer) => (this.rows === "turns" && answer.turn_depth) || this.answers[key].depth,
+      order = shown.action_values;
+    const names = Object.keys(shown.worths).sort((x, y) => order[y] - order[x]);
     const lines = columns
-      .filter(([, , told]) => told.line?.length)
-      .map(([, name, told]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line_words?.join(" · ") ?? told.line.join(" ")));
+      .filter(([, , answer]) => answer.line?.length)
+      .map(([, name, answer]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), answer.line_words?.join(" · ") ?? answer.line.join(" ")));
     this.table.replaceChildren(
       ...lines,
       h(
@@ -364,7 +364,7 @@ class AnalysePage {
               "tr",
               {},
               h("th", { scope: "col" }, "Move"),
-              columns.map(([key, name, told]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${depth(key, told)}`))),
+              columns.map(([key, name, answer]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${depth(key, answer)}`))),
             ),
           ),
           h(
@@ -374,9 +374,9 @@ class AnalysePage {
               h(
                 "tr",
                 {},
-                h("th", { scope: "row" }, h("button", { onclick: () => this.act(...actionsOf(told, name)) }, this.session.state.words?.[name] ?? name)),
-                columns.map(([, , told]) =>
-                  h("td", { class: told.best === name ? "best" : null }, withDifference(told.worths[name] ?? "", told.differences?.[name])),
+                h("th", { scope: "row" }, h("button", { onclick: () => this.act(...actionsOf(shown, name)) }, this.session.state.words?.[name] ?? name)),
+                columns.map(([, , answer]) =>
+                  h("td", { class: answer.best === name ? "best" : null }, withDifference(answer.worths[name] ?? "", answer.differences?.[name])),
                 ),
               ),
             ),

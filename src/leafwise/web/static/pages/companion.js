@@ -8,7 +8,7 @@ import { betweenClicks, complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
 import { hintList } from "../hints.js";
-import { analyse } from "../thinking.js";
+import { analyse } from "../analysis.js";
 
 const SECONDS = 1.0;
 const START = "0 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0";
@@ -16,10 +16,10 @@ const FULL_DECK = " deck=4,4,4"; // of the editor: left out where it was not cha
 
 export const title = () => "Threes on a phone";
 
-export async function open(main, told) {
-  const page = new Companion(main, told);
-  page.about = await ask("api/game", { game: "threes", options: told.options });
-  if (told.start) await page.follow({ text: told.start, moves: told.moves });
+export async function open(main, target) {
+  const page = new Companion(main, target);
+  page.about = await ask("api/game", { game: "threes", options: target.options });
+  if (target.start) await page.follow({ text: target.start, moves: target.moves });
   else page.setUp();
   return () => page.end();
 }
@@ -29,8 +29,8 @@ class Companion {
   /** @type {any} the answer of /api/game */ about;
   /** @type {any} that of /api/follow */ now;
 
-  constructor(main, told) {
-    Object.assign(this, { main, now: { options: told.options, first: "", moves: [], state: null }, running: new AbortController() });
+  constructor(main, target) {
+    Object.assign(this, { main, now: { options: target.options, first: "", moves: [], state: null }, running: new AbortController() });
     this.show = betweenClicks(() => this.draw());
     this.keys = (event) => {
       if (event.key === "u") this.undo();
@@ -64,11 +64,11 @@ class Companion {
 
   /** Begins with what /api/follow answers to `what`: a board that was typed, or a game under way. */
   async follow(what) {
-    const found = await ask("api/follow", { game: "threes", options: this.now.options, ...what });
+    const answer = await ask("api/follow", { game: "threes", options: this.now.options, ...what });
     this.host = h("div", { class: "host" });
     this.board = threes.makeBoard(this.host, this.about, (name) => this.swipe(name));
     this.advice = h("p", { class: "status big", "aria-live": "polite", id: "status" });
-    this.asked = h("div", { id: "asked" });
+    this.questions = h("div", { id: "asked" });
     this.hints = h("div", { id: "hints" });
     this.back = h("button", { onclick: () => trying(() => this.undo()), id: "undo" }, "Undo");
     this.main.replaceChildren(
@@ -76,7 +76,7 @@ class Companion {
         "div",
         { class: "companion" },
         this.advice,
-        this.asked,
+        this.questions,
         h(
           "div",
           { class: "buttons" },
@@ -88,13 +88,13 @@ class Companion {
         this.hints,
       ),
     );
-    this.changed(found);
+    this.changed(answer);
   }
 
   /** Returns where the game of an answer stands after a line. Its last position says all, so that a long game takes no longer. */
   async after({ options, first, moves, state }, line, signal) {
-    const found = await ask("api/follow", { game: "threes", options, text: state.text, line }, signal);
-    return { ...found, first, moves: [...moves, ...found.moves] };
+    const answer = await ask("api/follow", { game: "threes", options, text: state.text, line }, signal);
+    return { ...answer, first, moves: [...moves, ...answer.moves] };
   }
 
   /** Goes on from an answer of /api/follow. */
@@ -104,13 +104,13 @@ class Companion {
     this.running.abort();
     this.running = new AbortController();
     complain("");
-    const told = { game: "threes", options, start: first, moves };
-    keepAddress({ page: "companion", ...told });
+    const target = { game: "threes", options, start: first, moves };
+    keepAddress({ page: "companion", ...target });
     this.back.disabled = !moves.length;
-    document.getElementById("analyse").setAttribute("href", address({ page: "analyse", ...told }));
+    document.getElementById("analyse").setAttribute("href", address({ page: "analyse", ...target }));
     this.marks = {};
     this.show();
-    this.asked.replaceChildren();
+    this.questions.replaceChildren();
     if (state.over) this.advice.textContent = `Game over: ${state.points.toLocaleString("en")} points (${question.asks})`;
     else if (state.player === "chance") this.askChance(now);
     else trying(() => this.advise(this.running.signal));
@@ -136,7 +136,7 @@ class Companion {
   async advise(signal) {
     const { options, state } = this.now;
     this.advice.textContent = "…";
-    let asked = "";
+    let lastBest = "";
     await analyse(
       { game: "threes", options },
       state.text,
@@ -146,16 +146,16 @@ class Companion {
         this.marks = { ...answer, line: [] };
         this.advice.textContent = `Swipe ${answer.best.toUpperCase()}: ${answer.unit} ${answer.worth}${answer.no_unit && `; ${answer.no_unit}`}`;
         this.show();
-        if (answer.best === asked) return;
-        asked = answer.best;
+        if (answer.best === lastBest) return;
+        lastBest = answer.best;
         trying(() => this.lookAhead(answer.best, signal));
       },
       (stage) => {
-        if (stage === "loading" && !asked) this.advice.textContent = "Loading the search …";
+        if (stage === "loading" && !lastBest) this.advice.textContent = "Loading the search …";
       },
       signal,
     ).catch((problem) => {
-      if (problem.name !== "AbortError" && !asked) this.advice.textContent = "No answer.";
+      if (problem.name !== "AbortError" && !lastBest) this.advice.textContent = "No answer.";
       throw problem;
     });
   }
@@ -166,7 +166,7 @@ class Companion {
     if (signal.aborted) return;
     if (after.state.player === "chance") this.askChance(after);
     else
-      this.asked.replaceChildren(
+      this.questions.replaceChildren(
         h(
           "div",
           { class: "buttons taps" },
@@ -203,8 +203,8 @@ class Companion {
       });
     if (state.stage === "draw") {
       if (after === this.now) this.advice.textContent = "What comes next?";
-      this.asked.replaceChildren(after === this.now ? "" : h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
-    } else this.asked.replaceChildren(h("p", { class: "quiet" }, "Tap where the new tile entered:"), entryBoard(state, question.choices, take));
+      this.questions.replaceChildren(after === this.now ? "" : h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
+    } else this.questions.replaceChildren(h("p", { class: "quiet" }, "Tap where the new tile entered:"), entryBoard(state, question.choices, take));
   }
 
   /** Takes back the last tap, also one that is not answered yet. */
@@ -237,19 +237,19 @@ function nextButtons(choices, take) {
 /** Returns the board after the swipe, with a place to tap wherever the tile may have entered; with a bonus, one for each value. */
 function entryBoard(state, choices, take) {
   const { cells } = read(state.text),
-    places = new Map();
+    byCell = new Map();
   for (const one of choices) {
     const [tile, place] = one.name.split("@"),
       [row, column] = place.split(",").map(Number),
       k = 4 * row + column;
-    places.set(k, [...(places.get(k) || []), { name: one.name, tile }]);
+    byCell.set(k, [...(byCell.get(k) || []), { name: one.name, tile }]);
   }
   return h(
     "div",
     { class: "entry", role: "group", "aria-label": "Where the tile entered" },
     cells.map((tile, k) => {
       const [back, ink] = paint(tile),
-        here = places.get(k);
+        here = byCell.get(k);
       if (!here) return h("span", { class: "cell", style: `background:${back};color:${ink}` }, tile === "0" ? "" : tile);
       return h(
         "span",

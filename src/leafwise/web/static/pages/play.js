@@ -8,7 +8,7 @@ import { titleOf } from "../games/index.js";
 import { hintList } from "../hints.js";
 import { notePlayed } from "../played.js";
 import { Session, newSeed } from "../session.js";
-import { actionsOf, analyse, byTurns, exactMarks, solve } from "../thinking.js";
+import { actionsOf, analyse, byTurns, exactMarks, solve } from "../analysis.js";
 import { chanceByHand, oddsLine } from "../chance.js";
 import { optionsForm } from "../variants.js";
 
@@ -30,11 +30,11 @@ const STAGES = {
 
 export const title = ({ game }) => `Play ${game}`;
 
-export async function open(main, told) {
-  const more = { ...told.more };
+export async function open(main, target) {
+  const more = { ...target.more };
   more.s ||= String(newSeed());
-  const session = await Session.open(told, more.c === "hand" ? null : Number(more.s));
-  session.startGiven = Boolean(told.start);
+  const session = await Session.open(target, more.c === "hand" ? null : Number(more.s));
+  session.startGiven = Boolean(target.start);
   session.branches = more.b;
   const page = new PlayPage(main, session, more);
   page.build();
@@ -166,11 +166,11 @@ class PlayPage {
       group = h("div", { class: "buttons" }),
       paces = new Map(),
       players = [];
-    for (const { name, title: said } of about.opponents) {
+    for (const { name, title: label } of about.opponents) {
       const [, base, pace] = PACED.exec(name) || [];
-      if (!base) players.push({ name, title: said });
+      if (!base) players.push({ name, title: label });
       else {
-        const [, search, time] = /^(.*), (.*)$/.exec(said);
+        const [, search, time] = /^(.*), (.*)$/.exec(label);
         if (!paces.has(base)) players.push({ name: base, title: `search: ${search}` });
         paces.set(base, [...(paces.get(base) || []), [pace, time]]);
       }
@@ -243,7 +243,7 @@ class PlayPage {
   }
 
   keepAddress() {
-    keepAddress({ page: "play", ...this.session.told, more: { ...this.more, b: this.session.branches } });
+    keepAddress({ page: "play", ...this.session.addressFields, more: { ...this.more, b: this.session.branches } });
   }
 
   /** Notes the game among those that were played here, once a person has moved. */
@@ -253,7 +253,7 @@ class PlayPage {
       moves = session.stops.length - 1;
     if (session.undoPoint(this.people) < 0) return;
     this.unkept.hidden = notePlayed({
-      id: `${about.game} ${JSON.stringify(session.variant.options)} ${this.more.s} ${session.told.start}`,
+      id: `${about.game} ${JSON.stringify(session.variant.options)} ${this.more.s} ${session.addressFields.start}`,
       game: about.game,
       title: titleOf(about),
       href: location.hash,
@@ -263,14 +263,14 @@ class PlayPage {
 
   /** Tells on the bar what the position that is shown is worth. */
   evaluate() {
-    this.judging?.abort();
+    this.evaluating?.abort();
     const { session, bar } = this,
       { about, variant } = session,
       state = this.back?.state ?? session.state,
       isOn = this.more.e === "1";
     if (!isOn || state.over) return bar.show(isOn ? ended(state, about) : null);
     if (state.player === "chance") return undefined;
-    const { signal } = (this.judging = new AbortController());
+    const { signal } = (this.evaluating = new AbortController());
     return trying(() =>
       analyse(
         variant,
@@ -318,14 +318,14 @@ class PlayPage {
     const at = back ? stops.indexOf(back.count) : stops.length - 1;
     this.status.textContent = back
       ? `Position after ${at} of ${stops.length - 1} moves${live ? "; a move from here begins another line" : ""}`
-      : this.hint?.says || this.says();
+      : this.hint?.says || this.statusText();
     this.hints.replaceChildren(...(!back && this.hint ? this.hinting(this.hint) : []));
     this.ended.replaceChildren(
       ...(state.over && !this.busy && offers("review")
         ? [
             h(
               "a",
-              { class: "button main", href: address({ page: "review", ...session.told, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) },
+              { class: "button main", href: address({ page: "review", ...session.addressFields, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) },
               "Analyse this game",
             ),
           ]
@@ -341,7 +341,7 @@ class PlayPage {
     this.buttons.undo.disabled = session.undoPoint(this.people) < 0;
     this.showOthers();
     this.buttons.hint.disabled = !live || Boolean(back);
-    const here = session.told;
+    const here = session.addressFields;
     this.links.replaceChildren(
       ...[
         h("a", { class: "button", href: address({ page: "analyse", ...here, more: {} }) }, "Analyse"),
@@ -426,7 +426,7 @@ class PlayPage {
     );
   }
 
-  says() {
+  statusText() {
     const { about, module, state } = this.session;
     if (state.over) return this.busy ? "" : `Game over: ${resultInWords(state, about, module)}`;
     if (this.busy) return this.busy;
@@ -484,14 +484,14 @@ class PlayPage {
   }
 
   async letPlay() {
-    const own = this.turn,
+    const turn = this.turn,
       { session } = this;
-    const says = (text) => {
-      if (own !== this.turn) return;
+    const showStatus = (text) => {
+      if (turn !== this.turn) return;
       this.busy = text;
       this.show();
     };
-    says("Thinking …");
+    showStatus("Thinking …");
     try {
       const body = {
         ...session.variant,
@@ -499,13 +499,13 @@ class PlayPage {
         player: this.more[`p${session.state.player}`],
         seed: (Number(this.more.s) + session.steps.length) % 2 ** 53,
       };
-      const { action } = await ask("api/move", body, this.ending.signal, (stage) => says(STAGES[stage]));
-      if (own === this.turn) await session.play(action);
+      const { action } = await ask("api/move", body, this.ending.signal, (stage) => showStatus(STAGES[stage]));
+      if (turn === this.turn) await session.play(action);
     } catch (problem) {
-      says("");
+      showStatus("");
       throw problem;
     }
-    if (own === this.turn) this.changed();
+    if (turn === this.turn) this.changed();
   }
 
   async undo() {
@@ -516,13 +516,13 @@ class PlayPage {
 
   async showHint() {
     const { session } = this,
-      own = this.turn;
-    if (this.buttons.hint.disabled || this.hintAsked === own) return;
-    this.hintAsked = own;
+      turn = this.turn;
+    if (this.buttons.hint.disabled || this.hintAsked === turn) return;
+    this.hintAsked = turn;
     await trying(async () => {
       if (session.about.has_solver) {
-        const found = await solve(session.variant, session.state.text, EXACT_SECONDS, this.ending.signal).catch(() => null);
-        if (found?.complete) return this.hinted(own, { ...exactMarks(found), says: "Exact, by the solver" });
+        const solution = await solve(session.variant, session.state.text, EXACT_SECONDS, this.ending.signal).catch(() => null);
+        if (solution?.complete) return this.hinted(turn, { ...exactMarks(solution), says: "Exact, by the solver" });
       }
       await analyse(
         session.variant,
@@ -530,12 +530,12 @@ class PlayPage {
         "best",
         Number(this.more.h || 1),
         (answer, { best } = byTurns(answer)) =>
-          this.hinted(own, {
+          this.hinted(turn, {
             ...answer,
             says: `Best is ${session.state.words?.[best] ?? best}, ${answer.unit} ${answer.worth}, ${answer.depth} decisions deep${answer.no_unit && `; ${answer.no_unit}`}`,
           }),
         (stage) => {
-          if (own === this.turn && stage === "loading") this.status.textContent = "Loading the search …";
+          if (turn === this.turn && stage === "loading") this.status.textContent = "Loading the search …";
         },
         this.ending.signal,
       );
@@ -544,8 +544,8 @@ class PlayPage {
     this.hintAsked = null;
   }
 
-  hinted(own, marks) {
-    if (own !== this.turn) return;
+  hinted(turn, marks) {
+    if (turn !== this.turn) return;
     this.hint = marks;
     this.show();
   }
@@ -569,7 +569,7 @@ class PlayPage {
   end() {
     this.turn += 1;
     this.ending.abort();
-    this.judging?.abort();
+    this.evaluating?.abort();
     removeEventListener("keydown", this.keys);
   }
 }
@@ -582,9 +582,9 @@ export function moveItems(steps, module, go = null, at = 0) {
     if (step.player === "chance") {
       if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.words ?? module.outcomeTitle?.(step.name) ?? step.name}`));
     } else {
-      const own = ++number,
-        told = `${own}. ${step.words ?? step.name}`;
-      items.push(h("li", {}, go ? h("button", { class: "move", "aria-current": own === at ? "step" : null, onclick: () => go(own) }, told) : told));
+      const move = ++number,
+        text = `${move}. ${step.words ?? step.name}`;
+      items.push(h("li", {}, go ? h("button", { class: "move", "aria-current": move === at ? "step" : null, onclick: () => go(move) }, text) : text));
     }
   }
   return items;

@@ -24,10 +24,10 @@ const TERMS = {
 
 export const title = () => "Starship";
 
-export async function open(main, told) {
-  let preset = told.more.preset || "scout",
-    seed = Number(told.more.seed) || 0,
-    moves = told.moves;
+export async function open(main, target) {
+  let preset = target.more.preset || "scout",
+    seed = Number(target.more.seed) || 0,
+    moves = target.moves;
   let ship = null,
     before = null,
     way = "",
@@ -98,9 +98,9 @@ export async function open(main, told) {
     working = true;
     if (!ship) status.textContent = "Loading the shipyard; the first time it takes a minute …";
     try {
-      const found = await ask("api/ship", { preset, seed, moves: places }, leaving.signal);
-      before = ship && found.moves.length > ship.moves.length ? ship : null;
-      [ship, moves, advice, at] = [found, found.moves, null, null];
+      const answer = await ask("api/ship", { preset, seed, moves: places }, leaving.signal);
+      before = ship && answer.moves.length > ship.moves.length ? ship : null;
+      [ship, moves, advice, at] = [answer, answer.moves, null, null];
       asking?.abort();
     } finally {
       working = false;
@@ -342,13 +342,13 @@ export async function open(main, told) {
     stages.disabled = true;
     story.replaceChildren(h("p", { class: "quiet" }, "The generator builds …"));
     try {
-      const told = await ask("api/ship-stages", { preset, seed }, leaving.signal);
+      const answer = await ask("api/ship-stages", { preset, seed }, leaving.signal);
       story.replaceChildren(
-        ...told.stages.map((stage, k) => {
+        ...answer.stages.map((stage, k) => {
           const image = new DOMParser().parseFromString(stage.svg, "image/svg+xml").documentElement;
           return h("figure", {}, document.importNode(image, true), h("figcaption", {}, h("strong", {}, `${k + 1}. ${stage.name}`), ` ${stage.change}`));
         }),
-        h("p", {}, told.reasons.length ? `Not valid: ${told.reasons.join(", ")}` : `Its quality is ${told.quality.toFixed(3)}.`),
+        h("p", {}, answer.reasons.length ? `Not valid: ${answer.reasons.join(", ")}` : `Its quality is ${answer.quality.toFixed(3)}.`),
       );
     } finally {
       stages.disabled = false;

@@ -15,9 +15,9 @@ function unpacked([, word]) {
   const field = (bits) => Number((word >> at) & ((1n << BigInt(bits)) - 1n));
   return Object.fromEntries(
     Object.entries(WIDTHS).map(([name, bits]) => {
-      const found = [name, field(bits)];
+      const entry = [name, field(bits)];
       at += BigInt(bits);
-      return found;
+      return entry;
     }),
   );
 }
@@ -99,9 +99,9 @@ export function read(text, options) {
   if (named.some((one) => !FIELDS.includes(one?.[1])) || Object.keys(given).length + Number(setup) !== words.length)
     throw new Error(`expected fields among ${FIELDS.join(", ")}, each once, got '${words.join(" ").slice(0, 80)}'`);
   const parts = (name, pattern, otherwise) => {
-    const found = pattern.exec(given[name] ?? otherwise);
-    if (!found) throw new Error(`expected another ${name}=, got '${given[name]}'`);
-    return found.slice(1);
+    const match = pattern.exec(given[name] ?? otherwise);
+    if (!match) throw new Error(`expected another ${name}=, got '${given[name]}'`);
+    return match.slice(1);
   };
   const counts = parts("deck", /^([0-4]),([0-4]),([0-4])$/, "4,4,4").map(Number),
     [start] = parts("start", /^(3|6|9|12|)$/, ""),
@@ -154,8 +154,8 @@ export const companion = {
   begin(text) {
     const left = text.includes("deck=") ? "" : firstDeck(text),
       [board, tile = ""] = text.split("next=");
-    if (left) return { text: `${board} deck=${left}`, draws: tile.trim(), told: (row) => `a new game: 1s, 2s and 3s left in the deck are ${deckOf(row)}` };
-    const told = (row) => (text.includes("deck=") ? "" : `1s, 2s and 3s not yet drawn are taken to be ${deckOf(row)}; deck= tells others`);
-    return { text, draws: "", told };
+    if (left) return { text: `${board} deck=${left}`, draws: tile.trim(), note: (row) => `a new game: 1s, 2s and 3s left in the deck are ${deckOf(row)}` };
+    const note = (row) => (text.includes("deck=") ? "" : `1s, 2s and 3s not yet drawn are taken to be ${deckOf(row)}; deck= tells others`);
+    return { text, draws: "", note };
   },
 };

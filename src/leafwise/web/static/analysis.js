@@ -12,11 +12,11 @@ export async function analyse(variant, text, leaf, seconds, tell, stage, signal)
 
 /** Returns the exact answer for a position, or what was known when the time was up. */
 export async function solve(variant, text, seconds, signal) {
-  let found = null;
+  let solution = null;
   for await (const { event, data } of stream("api/solve", { ...variant, text, seconds }, signal)) {
-    if (event === "answer") found = data;
+    if (event === "answer") solution = data;
   }
-  return found;
+  return solution;
 }
 
 /** Returns what an action is worth and, beside the best, what it lacks, if that is not rounded away: "145,540 (-1,210)". */
@@ -36,14 +36,14 @@ export const actionsOf = (answer, name) => answer.turns?.[name]?.actions ?? [nam
 const EXACT_BLUNDER = 0.2; // a tenth of the way from a loss, -1, to a win, 1
 
 /** Returns an exact answer in the form of an analysis: what to draw on the board. */
-export function exactMarks(found) {
-  const best = Math.max(...Object.values(found.action_values));
+export function exactMarks(solution) {
+  const best = Math.max(...Object.values(solution.action_values));
   return {
-    worths: found.words,
-    action_values: found.action_scores ?? found.action_values,
-    best: found.line[0] || found.best_actions[0] || null,
-    line: found.line,
-    turns: found.turns,
-    shares: Object.fromEntries(Object.entries(found.action_values).map(([name, value]) => [name, 1 - (best - value) / EXACT_BLUNDER])),
+    worths: solution.words,
+    action_values: solution.action_scores ?? solution.action_values,
+    best: solution.line[0] || solution.best_actions[0] || null,
+    line: solution.line,
+    turns: solution.turns,
+    shares: Object.fromEntries(Object.entries(solution.action_values).map(([name, value]) => [name, 1 - (best - value) / EXACT_BLUNDER])),
   };
 }

@@ -125,9 +125,9 @@ def fought(state: State, move: str) -> Pixels:
     phase = number(row, "phase")
     canvas.box(0, 0, side, 62, fill=friday.PHASE_COLOURS[phase])
     canvas.text(18, 31, f"life {number(row, 'life')} of {int(T.max_life)}", size=30, colour=PAPER, anchor="start")
-    told = figures(row, T)
-    canvas.text(side / 2, 110, f"{told.total} of {told.asked} points", size=38)
-    left = told.free - number(row, "free")
+    now = figures(row, T)
+    canvas.text(side / 2, 110, f"{now.total} of {now.asked} points", size=38)
+    left = now.free - number(row, "free")
     canvas.text(side / 2, 156, f"{left} free card{'s' * (left != 1)} left", size=28, colour=FAINT)
     cards = table_cards(row)
     for k, (kind, _, used, _) in enumerate(cards):
@@ -176,25 +176,25 @@ def column(board: Board) -> Image.Image:
     """Returns a game's column: its title, its board, its best move, what that is worth, and what says so."""
     game = find_game(board.name).variant(**board.options)
     state = game.parse(board.position)
-    found = Search(game, named_leaf(game, "learned"), **board.search)(state)
+    result = Search(game, named_leaf(game, "learned"), **board.search)(state)
     units = units_of(game, "learned")
-    assert found.name is not None
+    assert result.name is not None
     assert units is not None
-    picture = Image.fromarray(board.picture(state, found.name))
+    picture = Image.fromarray(board.picture(state, result.name))
     picture = picture.crop(board.crop) if board.crop else picture
     scale = SIDE / max(picture.size)
     picture = picture.resize((int(scale * picture.width), int(scale * picture.height)), Image.Resampling.LANCZOS)
-    worth = UNITS.get(units.name, "{} to win").format(written(found.value, units))
+    worth = UNITS.get(units.name, "{} to win").format(written(result.value, units))
     whole = Image.new("RGB", (WIDTH, TOP + SIDE + FOOT), PAPER)
     whole.paste(picture, ((WIDTH - picture.width) // 2, TOP + (SIDE - picture.height) // 2))
     pen = ImageDraw.Draw(whole)
     lines = (
-        (TOP / 2, 30, INK, board.title), (TOP + SIDE + 28, 28, BEST, board.words.format(found.name)),
+        (TOP / 2, 30, INK, board.title), (TOP + SIDE + 28, 28, BEST, board.words.format(result.name)),
         (TOP + SIDE + 68, 30, INK, worth), (TOP + SIDE + 112, 24, FAINT, f"learned, depth {board.search['depth']}"),
     )  # fmt: skip
     for y, size, colour, words in lines:
         pen.text((WIDTH / 2, y), words, fill=colour, font=ImageFont.load_default(size), anchor="mm")
-    print(f"{board.title}: {found.name}, {worth}", flush=True)
+    print(f"{board.title}: {result.name}, {worth}", flush=True)
     return whole
 
 

@@ -119,7 +119,7 @@ def self_play(config: Config) -> Case:
 CASES = {"eval": evaluation, "arena": match, "selfplay": self_play}
 
 
-class Spent(NamedTuple):
+class Usage(NamedTuple):
     """What some work took."""
 
     seconds: float
@@ -135,36 +135,36 @@ def family() -> list[Any]:
         import psutil
     except ImportError:
         raise UserError("expected psutil, found none: pip install 'leafwise[experiments]'") from None
-    own = psutil.Process()
-    return [own, *own.children(recursive=True)]
+    this = psutil.Process()
+    return [this, *this.children(recursive=True)]
 
 
-def told_by(running: Sequence[Any], ask: Callable[[Any], float]) -> list[float]:
+def answers_of(running: Sequence[Any], ask: Callable[[Any], float]) -> list[float]:
     """Returns what some processes answer; those that have just ended say nothing."""
     import psutil
 
-    found = []
+    answers = []
     for one in running:
         with suppress(psutil.Error):
-            found.append(ask(one))
-    return found
+            answers.append(ask(one))
+    return answers
 
 
 def core_seconds() -> float:
     """Returns the processor time that this process and all that it has started have taken."""
-    return sum(told_by(family(), lambda one: sum(one.cpu_times()[:2])))
+    return sum(answers_of(family(), lambda one: sum(one.cpu_times()[:2])))
 
 
-def work_on(executor: Executor[Any, Any], pieces: Sequence[Any]) -> Spent:
+def work_on(executor: Executor[Any, Any], pieces: Sequence[Any]) -> Usage:
     """Works on pieces, whatever comes of them; returns what that took."""
     begun, before = time.perf_counter(), core_seconds()
     for _ in executor.stream(enumerate(pieces)):
         pass
-    memory = max(told_by(family()[1:], lambda one: one.memory_full_info().uss / 1e6), default=0.0)
-    return Spent(time.perf_counter() - begun, core_seconds() - before, memory)
+    memory = max(answers_of(family()[1:], lambda one: one.memory_full_info().uss / 1e6), default=0.0)
+    return Usage(time.perf_counter() - begun, core_seconds() - before, memory)
 
 
-def time_case(case: Case, config: Config) -> Iterator[tuple[str, Spent]]:
+def time_case(case: Case, config: Config) -> Iterator[tuple[str, Usage]]:
     """Yields what each way took, one repeat after another."""
     ways: dict[str, tuple[int, str]] = {ONE: (1, ""), SEVERAL: (config.cores, "")}
     if config.cluster:
@@ -177,22 +177,22 @@ def time_case(case: Case, config: Config) -> Iterator[tuple[str, Spent]]:
                 yield way, work_on(executor, pieces[case.untimed :])
 
 
-def summary(spent: Sequence[tuple[str, Spent]]) -> dict[str, Any]:
+def summary(spent: Sequence[tuple[str, Usage]]) -> dict[str, Any]:
     """Returns of each way the medians, and how many times faster than one process it was in each repeat."""
-    by_way: dict[str, list[Spent]] = {}
+    by_way: dict[str, list[Usage]] = {}
     for way, one in spent:
         by_way.setdefault(way, []).append(one)
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for way, ones in by_way.items():
         ratios = [base.seconds / one.seconds for base, one in zip(by_way[ONE], ones, strict=True)]
         work = [one.core_seconds / base.core_seconds for base, one in zip(by_way[ONE], ones, strict=True)]
-        found[way] = {
+        by_name[way] = {
             "seconds": median(one.seconds for one in ones),
             "core_seconds": median(one.core_seconds for one in ones),
             "megabytes": max(one.megabytes for one in ones),
             "times_faster": median(ratios), "least": min(ratios), "most": max(ratios), "work": median(work),
         }  # fmt: skip
-    return found
+    return by_name
 
 
 def study(config: Config) -> None:
@@ -205,22 +205,22 @@ def study(config: Config) -> None:
     import psutil
 
     load = float(psutil.getloadavg()[0])  # processes that wanted a core in the last minute, on average
-    found: dict[str, Any] = {"hardware": hardware(config.cores), "load": load, "cases": {}}
+    results: dict[str, Any] = {"hardware": hardware(config.cores), "load": load, "cases": {}}
     for name, make in CASES.items():
         if not config.only or name in config.only:
-            case, told = make(config), []
+            case, usages = make(config), []
             for way, spent in time_case(case, config):
                 print(f"{name}, {way}: {spent.seconds:.2f} s, {spent.core_seconds:.2f} core-s", flush=True)
-                told.append((way, spent))
-            found["cases"][name] = {"what": case.what, "ways": summary(told)}
-    write_json(config, "cluster.json", found)
-    write_page(config, "cluster.md", page(config, found))
+                usages.append((way, spent))
+            results["cases"][name] = {"what": case.what, "ways": summary(usages)}
+    write_json(config, "cluster.json", results)
+    write_page(config, "cluster.md", page(config, results))
 
 
-def page(config: Config, found: Mapping[str, Any]) -> list[str]:
+def page(config: Config, results: Mapping[str, Any]) -> list[str]:
     """Returns the page."""
     rows = []
-    for case in found["cases"].values():
+    for case in results["cases"].values():
         for way, f in case["ways"].items():
             times = f"{f['times_faster']:.2f} ({f['least']:.2f} to {f['most']:.2f})"
             bound = config.cores / f["work"] if way in MARKS else 1 / f["work"]
@@ -230,7 +230,7 @@ def page(config: Config, found: Mapping[str, Any]) -> list[str]:
             )
     lines = [
         "# Executors: one process, several, a cluster", "",
-        f"{found['hardware']}; load of the machine at the start {found['load']:.1f}. Times are medians of {config.repeats}",
+        f"{results['hardware']}; load of the machine at the start {results['load']:.1f}. Times are medians of {config.repeats}",
         "repeats, after a first one that warms up; the smallest and the largest speedup are in parentheses. Core seconds are",
         "the processor time of all processes, including the driver and Ray's own. The speedup by core seconds is the largest",
         f"that free cores would allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from leafwise.envs.registry import game
 from leafwise.experiments.starship.learned.__main__ import summary
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     command,
     leaves,
@@ -44,7 +44,7 @@ the best ships of selection seeds in that time: from wider or deeper ones it gai
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Draws hand-made and learned leaves at equal time."""
 
     games: int = 400
@@ -60,13 +60,13 @@ class Bar(NamedTuple):
     mean: float
     low: float
     high: float
-    told: str = ""
+    label: str = ""
     """What the bar is about, where a panel has several pairs."""
 
     @classmethod
-    def of(cls, who: str, found: Mapping[str, float]) -> Bar:
+    def of(cls, who: str, figures: Mapping[str, float]) -> Bar:
         """Returns the bar of what a study keeps."""
-        return cls(who, found["mean"], found["ci_low"], found["ci_high"])
+        return cls(who, figures["mean"], figures["ci_low"], figures["ci_high"])
 
 
 class Panel(NamedTuple):
@@ -87,17 +87,17 @@ def read(config: Config, folder: str, name: str = "learned.json") -> Any:
     return json.loads(config.needed(f"{folder}/{name}", maker).read_bytes())
 
 
-def of_match(title: str, found: Any, time: str, leaf: str) -> Panel:
+def of_match(title: str, result: Any, time: str, leaf: str) -> Panel:
     """Returns the panel of a match: what the learned leaf does not take is the other's."""
-    share, low, high = (found[key] for key in ("share", "ci_low", "ci_high"))
+    share, low, high = (result[key] for key in ("share", "ci_low", "ci_high"))
     bars = [Bar("hand-made leaf", 1 - share, 1 - high, 1 - low), Bar("learned leaf", share, low, high)]
-    return Panel(title, POINTS, time, leaf, bars, f"{found.get('games') or len(found['scores'])} games")
+    return Panel(title, POINTS, time, leaf, bars, f"{result.get('games') or len(result['scores'])} games")
 
 
 def threes(config: Config) -> Panel:
     """Reads 1 ms a move."""
-    found = read(config, "threes")
-    rows, learned = (found[f"time, {leaf} 1"] for leaf in ("rows", "learned"))
+    results = read(config, "threes")
+    rows, learned = (results[f"time, {leaf} 1"] for leaf in ("rows", "learned"))
     bars = [Bar.of("hand-made leaf", rows), Bar.of("learned leaf", learned)]
     return Panel("Threes", "mean score", "1 ms a move", "rows", bars, f"{rows['games']} games each")
 
@@ -109,11 +109,11 @@ def friday(config: Config) -> Panel:
     bars, games = [], {}
     for level in range(1, 5):
         for who, leaf, results in (("hand-made leaf", "pirates", by_hand), ("learned leaf", "learned", learned)):
-            parts = [found for name, found in results.items() if name.startswith(f"1 ms, level {level}, {leaf}")]
+            parts = [block for name, block in results.items() if name.startswith(f"1 ms, level {level}, {leaf}")]
             won, games[who] = (sum(part[key] for part in parts) for key in ("wins", "games"))
             bars.append(Bar(who, won / games[who], *share_interval(won, games[who]), f"level {level}"))
-    told = " and ".join(map(str, games.values()))
-    return Panel("Friday", "share of games won", "1 ms a decision", "pirates", bars, f"{told} games a level")
+    counts = " and ".join(map(str, games.values()))
+    return Panel("Friday", "share of games won", "1 ms a decision", "pirates", bars, f"{counts} games a level")
 
 
 def cassis(config: Config) -> dict[str, Any]:
@@ -121,16 +121,16 @@ def cassis(config: Config) -> dict[str, Any]:
     eight = game("cassis", n=8)
     starts = leaves.openings(eight, config.games // 2, (4, 8), FIRST_SEED)
     options = {"seconds": CASSIS_SECONDS, "clock": "cpu"}
-    return leaves.play_match(leaves.Match(eight, (("cassis8", options), ("", options))), starts, config.each)
+    return leaves.play_match(leaves.LeafMatch(eight, (("cassis8", options), ("", options))), starts, config.each)
 
 
 def starship(config: Config, results: Results) -> Panel:
     """Builds ships of the same hulls and requests."""
-    place = game("starship")
+    ships = game("starship")
 
     def build(text: str) -> dict[str, Any]:
         pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + config.ships), BATCH)
-        found = config.each(partial(records, place, text), pieces)
+        found = config.each(partial(records, ships, text), pieces)
         return summary({text: [one for part in found for one in part]})[text]
 
     bars, seconds = [], []
@@ -152,7 +152,7 @@ def written(value: float, unit: str) -> str:
 def draw(axis: Any, panel: Panel) -> None:
     """Draws one game: bars with intervals, the numbers above them."""
     top = max(bar.high for bar in panel.bars)
-    pairs = len({bar.told for bar in panel.bars})
+    pairs = len({bar.label for bar in panel.bars})
     for k, bar in enumerate(panel.bars):
         x = k + (k // 2) * 0.5 * (pairs > 1)
         error = [[bar.mean - bar.low], [bar.high - bar.mean]]
@@ -160,7 +160,7 @@ def draw(axis: Any, panel: Panel) -> None:
         number = written(bar.mean, panel.unit) if pairs == 1 or bar.who == "learned leaf" else ""
         axis.text(x, bar.high + 0.03 * top, number, ha="center", va="bottom", fontsize=8)
         if pairs > 1 and k % 2:
-            axis.text(x - 0.5, -0.03 * top, bar.told, ha="center", va="top", fontsize=8)
+            axis.text(x - 0.5, -0.03 * top, bar.label, ha="center", va="top", fontsize=8)
     if panel.unit == POINTS:
         axis.axhline(0.5, color="#444444", linewidth=0.8, linestyle=":")
     is_share = panel.unit.startswith("share")
@@ -181,7 +181,7 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
     for panel in panels:
         for bar in panel.bars:
             figures = [written(x, panel.unit) for x in (bar.mean, bar.low, bar.high)]
-            leaf = bar.told + ", " * bool(bar.told) + bar.who
+            leaf = bar.label + ", " * bool(bar.label) + bar.who
             rows.append(
                 [panel.title, leaf, panel.unit, figures[0], f"{figures[1]} to {figures[2]}", panel.time, panel.games]
             )

@@ -71,13 +71,13 @@ class Interval(NamedTuple):
         return f"{low.removesuffix(' %')} to {high}"
 
 
-def record(found: Any) -> dict[str, Any]:
+def record(entry: Any) -> dict[str, Any]:
     """Returns what may be written of a figure: its fields, and those that follow from them.
 
     `interval` is from `ci_low` to `ci_high`, `games` the number of scores, `ms` the milliseconds of a move or of a bare number of
     seconds, which is the `value`. A string `kept` of 0 and 1 is a `mean` with Wilson's interval.
     """
-    fields: dict[str, Any] = dict(found) if isinstance(found, Mapping) else {"value": found}
+    fields: dict[str, Any] = dict(entry) if isinstance(entry, Mapping) else {"value": entry}
     if "scores" in fields:
         fields.setdefault("games", len(fields["scores"]))
     if isinstance(kept := fields.get("kept"), str):
@@ -99,15 +99,15 @@ def records(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     file = RESULTS / f"{name}.json"
     if not file.exists():
         raise UserError(f"expected a set of figures of experiments/results, got {name!r}")
-    told: dict[str, Any] = json.loads(read_text(file))
-    if "command" not in told or ("from" in told) == ("figures" in told):
-        raise UserError(f"{file.name}: expected a command, and either figures or from, got {', '.join(told)}")
-    if unknown := told.keys() - {*ABOUT, "from", "figures"}:
+    info: dict[str, Any] = json.loads(read_text(file))
+    if "command" not in info or ("from" in info) == ("figures" in info):
+        raise UserError(f"{file.name}: expected a command, and either figures or from, got {', '.join(info)}")
+    if unknown := info.keys() - {*ABOUT, "from", "figures"}:
         raise UserError(f"{file.name}: expected {', '.join(ABOUT)}, from, figures, got {', '.join(sorted(unknown))}")
-    if "figures" in told:
-        return told, told["figures"]
-    found = json.loads(read_text(ROOT / told["from"]))
-    return told, found.get("results", found)
+    if "figures" in info:
+        return info, info["figures"]
+    study = json.loads(read_text(ROOT / info["from"]))
+    return info, study.get("results", study)
 
 
 def figure(name: str, key: str) -> dict[str, Any]:
@@ -116,25 +116,25 @@ def figure(name: str, key: str) -> dict[str, Any]:
     A key names an entry, `a/b` one within another; an entry of a list is named by its texts with spaces between them. A key
     that names none may stand for pieces of games, `KEY, from 0` and on: their share of wins is a `mean` with Wilson's interval.
     """
-    found: Any = records(name)[1]
-    if key in found:
-        return record(found[key])
-    if pieces := [piece for title, piece in found.items() if title.rpartition(", from ")[0] == key]:
+    entry: Any = records(name)[1]
+    if key in entry:
+        return record(entry[key])
+    if pieces := [piece for title, piece in entry.items() if title.rpartition(", from ")[0] == key]:
         return record(_shares(sum(piece["wins"] for piece in pieces), sum(piece["games"] for piece in pieces)))
     for part in key.split("/"):
-        if isinstance(found, list):
-            found = {" ".join(text for text in entry.values() if isinstance(text, str)): entry for entry in found}
-        if not isinstance(found, Mapping) or part not in found:
+        if isinstance(entry, list):
+            entry = {" ".join(text for text in one.values() if isinstance(text, str)): one for one in entry}
+        if not isinstance(entry, Mapping) or part not in entry:
             raise UserError(f"expected a key of the figures {name!r}, got {key!r}")
-        found = found[part]
-    return record(found)
+        entry = entry[part]
+    return record(entry)
 
 
 def written(name: str, key: str, form: str) -> str:
     """Returns a figure as text."""
-    found = figure(name, key)
+    fields = figure(name, key)
     try:
-        return form.format_map(found)
+        return form.format_map(fields)
     except (KeyError, ValueError, IndexError, TypeError) as problem:
         raise UserError(f"expected a form of the figure {name}: {key}, got {form!r} ({problem})") from None
 
@@ -142,12 +142,12 @@ def written(name: str, key: str, form: str) -> str:
 @cache
 def tables() -> dict[str, str]:
     """Returns all tables by name, with their figures, as Markdown."""
-    found = tomllib.loads(read_text(RESULTS / "tables.toml"))
+    by_name = tomllib.loads(read_text(RESULTS / "tables.toml"))
 
     def filled_in(each: str) -> Callable[[re.Match[str]], str]:
         return lambda cell: written(cell[1], cell[2], cell[3] or each)
 
-    return {name: CELL.sub(filled_in(told.get("each", "")), told["rows"]) for name, told in found.items()}
+    return {name: CELL.sub(filled_in(entry.get("each", "")), entry["rows"]) for name, entry in by_name.items()}
 
 
 def filled(text: str) -> str:
@@ -177,7 +177,7 @@ def pages() -> Iterator[Path]:
 
 def stale() -> dict[Path, str]:
     """Returns the pages whose figures are not those of today, with the text that they should have."""
-    found = {}
+    changed = {}
     for page in pages():
         text = read_text(page)
         try:
@@ -185,8 +185,8 @@ def stale() -> dict[Path, str]:
         except UserError as problem:
             raise UserError(f"{page.relative_to(ROOT)}: {problem}") from None
         if today != text:
-            found[page] = today
-    return found
+            changed[page] = today
+    return changed
 
 
 def run(arguments: list[str]) -> int:
@@ -194,13 +194,13 @@ def run(arguments: list[str]) -> int:
     config = parse(Config, arguments, "python -m leafwise.experiments.figures")
     if not RESULTS.exists():
         raise UserError("expected a checkout, got an installed leafwise, which holds no results")
-    found = stale()
-    names = ", ".join(str(page.relative_to(ROOT)) for page in found)
-    if config.check and found:
+    changed = stale()
+    names = ", ".join(str(page.relative_to(ROOT)) for page in changed)
+    if config.check and changed:
         raise UserError(f"expected the figures of experiments/results, got others in {names}; make figures writes them")
-    for page, text in found.items():
+    for page, text in changed.items():
         write_atomically(page, text.encode())
-    if found:
+    if changed:
         print(f"figures written: {names}")
     return 0
 

@@ -149,15 +149,15 @@ ROLES = ("random", "hand-made", "learner", "shipped", "best known", "perfect")
 def measure(config: Config) -> None:
     """Measures what is missing, and writes the file after each figure."""
     known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
-    results = known_results(config, FILE, indent=1, encode=lambda found: dict(sorted(found.items())))
+    results = known_results(config, FILE, indent=1, encode=lambda known: dict(sorted(known.items())))
     for env_id in config.ids or sorted(known):
         need_among(env_id, sorted(known), "ids")
         name, options = known[env_id]
         game = leafwise.game(name, **options)
         if quoted := QUOTED.get(env_id):
             player, mean, low, high, games, page = quoted
-            found = Reference(player, "best known", mean, low, high, games, None, None, f"experiments/{page}")
-            keep(config, results, env_id, found, f"{env_id} {player}: {page}")
+            reference = Reference(player, "best known", mean, low, high, games, None, None, f"experiments/{page}")
+            keep(config, results, env_id, reference, f"{env_id} {player}: {page}")
         for role, player, make, games, steps in players(env_id, game, config):
             old = results.get(env_id, {}).get(player)
             if old and role not in config.again and (old["games"], old["training_steps"]) == (games, steps):
@@ -166,18 +166,20 @@ def measure(config: Config) -> None:
             returns = np.array(play(gym.make(f"{NAMESPACE}/{env_id}"), make(), games))
             interval, mean = returns_interval(returns, game.return_range), float(returns.mean())
             ends = bounds(interval)
-            found = Reference(player, role, mean, ends["ci_low"], ends["ci_high"], games, FIRST_SEED, steps, commit())
-            told = f"{mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, {time.process_time() - start:.0f} s"
-            keep(config, results, env_id, found, f"{env_id} {player}: {told}")
+            reference = Reference(
+                player, role, mean, ends["ci_low"], ends["ci_high"], games, FIRST_SEED, steps, commit()
+            )
+            line = f"{mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, {time.process_time() - start:.0f} s"
+            keep(config, results, env_id, reference, f"{env_id} {player}: {line}")
 
 
-def keep(config: Config, results: Results, env_id: str, found: Reference, told: str) -> None:
+def keep(config: Config, results: Results, env_id: str, reference: Reference, line: str) -> None:
     """Keeps a figure, players ordered by role, beside what other runs have written to the file by now."""
     if (file := config.target(FILE)).exists():
         results.read(file)
-    fields = {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(found).items()}
-    of_id = {**results.get(env_id, {}), found.player: fields}
-    results.keep(env_id, dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"]))), told)
+    fields = {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(reference).items()}
+    of_id = {**results.get(env_id, {}), reference.player: fields}
+    results.keep(env_id, dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"]))), line)
 
 
 main = command(Config, measure)

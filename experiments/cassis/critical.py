@@ -49,7 +49,7 @@ def study(config: Config) -> None:
     for n in [n for n, model in models.items() if model]:
         judged = cache(lambda: critical_positions(game("cassis", n=n), config.positions, FIRST_SEED + n, PLIES[n]))  # noqa: B023
         for model in (models[n], ""):
-            found: dict[str, Any] = {
+            by_depth: dict[str, Any] = {
                 str(depth): results.find(
                     f"n = {n}, {model or 'hand-made'}, depth {depth}, {config.positions} positions",
                     lambda: kept(judged(), model, depth),  # noqa: B023
@@ -58,7 +58,7 @@ def study(config: Config) -> None:
             }
             low, high = PLIES[n]
             name = f"`{model}`" if model else "`safe_edges`, hand-made"
-            shares = [share(found[str(depth)]) for depth in config.depths]
+            shares = [share(by_depth[str(depth)]) for depth in config.depths]
             rows.append([str(n), f"{low} to {high}", name, str(config.positions), *shares])
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [

@@ -17,7 +17,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, command, leaves, results_of, signed, table, write_page
+from leafwise.experiments.study import DistributedStudy, command, leaves, results_of, signed, table, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
 
 S28 = u64(28)
@@ -25,7 +25,7 @@ S28 = u64(28)
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Measures learned leaves of Cassis."""
 
     small: str = "cassis"

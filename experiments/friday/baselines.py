@@ -25,7 +25,7 @@ from leafwise.envs.friday.cards import PHASES
 from leafwise.envs.friday.scores import NAMES, final_score
 from leafwise.envs.friday.text import number
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study import PlacedStudy, command, known_results, share, table, write_page
+from leafwise.experiments.study import DistributedStudy, command, known_results, share, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.search.players import load_code, player
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED
@@ -75,7 +75,7 @@ PLAN: tuple[Entry, ...] = (
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays the hand-made players of Friday on paired seeds and writes baselines.json and baselines.md."""
 
     players: str = ""
@@ -84,7 +84,7 @@ class Config(PlacedStudy):
     """Time to play, checked after every hundredth of a player's games (0: no limit)."""
 
 
-class Outcome(NamedTuple):
+class GameOutcome(NamedTuple):
     """One game."""
 
     won: bool
@@ -99,38 +99,38 @@ class Outcome(NamedTuple):
     """What a searching player's search said that each decision is worth."""
 
 
-def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[Outcome]:
+def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[GameOutcome]:
     """Plays one game per seed."""
     load_code(player(text, game, seed=seeds[0], leaf=named_leaf), game.new(seeds[0]))
-    own = player(text, game, seed=seeds[0], leaf=named_leaf)
-    return [play_seed(game, own, seed) for seed in seeds]
+    who = player(text, game, seed=seeds[0], leaf=named_leaf)
+    return [play_seed(game, who, seed) for seed in seeds]
 
 
-def play_seed(game: Game, own: Any, seed: int) -> Outcome:
+def play_seed(game: Game, who: Any, seed: int) -> GameOutcome:
     """Plays one game; a player that draws takes its draws from the seed, the same ones as in `leafwise eval`."""
     stream = new_stream(seed)
-    if hasattr(own, "stream"):
-        own.stream = new_stream(derived(seed, PLAYER))
-    dealer = own.dealer(seed) if hasattr(own, "dealer") else None
+    if hasattr(who, "stream"):
+        who.stream = new_stream(derived(seed, PLAYER))
+    dealer = who.dealer(seed) if hasattr(who, "dealer") else None
     settle = dealer or (lambda state: state.settle(stream))
     moves, spent, values = 0, 0.0, list[float]()
 
     def choose(state: State) -> int:
         nonlocal moves, spent
         start = time.process_time()
-        action: int = own.choose(state)
+        action: int = who.choose(state)
         spent += time.process_time() - start
         moves += 1
-        if found := getattr(own, "found", None):
-            values.append(found.value)
+        if result := getattr(who, "found", None):
+            values.append(result.value)
         return action
 
     state = play_out(game.start(), choose, settle)
     score = int(final_score(state.rows(), np.uint64(0), game.tables()))
-    return Outcome(state.returns > 0, score, number(state.row, "phase"), moves, spent, tuple(values))
+    return GameOutcome(state.returns > 0, score, number(state.row, "phase"), moves, spent, tuple(values))
 
 
-def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -> dict[str, Any]:
+def figures(outcomes: Sequence[GameOutcome], before: dict[str, Any] | None = None) -> dict[str, Any]:
     """Returns what is kept of an entry's games: these, and those `before` whose figures are given."""
     old = before or {"games": 0, "wins": 0, "moves": 0, "seconds": 0.0, "phases": [0] * len(PHASES), "scores": {}}
     games, wins = old["games"] + len(outcomes), old["wins"] + sum(o.won for o in outcomes)
@@ -159,13 +159,13 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
     }
 
 
-def again(entry: Entry, found: dict[str, Any]) -> str:
+def again(entry: Entry, kept: dict[str, Any]) -> str:
     """Returns what `leafwise eval` is told to play an entry's games again; the clairvoyant play in this study alone."""
     if entry.player.endswith("clairvoyant"):
         return "-"
     life = f" --start-life {entry.start_life}" if entry.start_life else ""
-    asked = f"friday {entry.player} --level {entry.level}{life}"
-    return f"`{asked} --games {found['games']} --seed {found['first_seed']}`"
+    words = f"friday {entry.player} --level {entry.level}{life}"
+    return f"`{words} --games {kept['games']} --seed {kept['first_seed']}`"
 
 
 def page(results: dict[str, Any]) -> list[str]:
@@ -187,7 +187,7 @@ def page(results: dict[str, Any]) -> list[str]:
     return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision: | `leafwise eval`", rows)]
 
 
-def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[Outcome]:
+def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[GameOutcome]:
     """Plays games of an entry, one for each seed."""
     game = find_game("friday", level=entry.level, start_life=entry.start_life)
     played = map_pieces(partial(play_seeds, game, entry.player), in_pieces(seeds, BATCH), processes, cluster)
@@ -206,13 +206,13 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
             for seeds in missing_seeds(done, round(part * entry.games), block, FINAL_SEED):
                 if time.monotonic() >= end:
                     break
-                found = figures(play_block(entry, seeds, config.processes, config.cluster), results.get(entry.name))
-                told = f"won {100 * found['mean']:.2f} %, score {found['score']:.1f}, {found['games']} games"
+                kept = figures(play_block(entry, seeds, config.processes, config.cluster), results.get(entry.name))
+                line = f"won {100 * kept['mean']:.2f} %, score {kept['score']:.1f}, {kept['games']} games"
                 results.keep(
-                    entry.name, found, f"{entry.name}: {told}, {1000 * found['seconds_per_move']:.2g} ms a decision"
+                    entry.name, kept, f"{entry.name}: {line}, {1000 * kept['seconds_per_move']:.2g} ms a decision"
                 )
                 write_page(config, "baselines.md", page(results))
-    results.update({name: figures((), found) for name, found in results.items()})
+    results.update({name: figures((), kept) for name, kept in results.items()})
     results.save()
     write_page(config, "baselines.md", page(results))
 
@@ -222,14 +222,14 @@ COLUMNS = " | ".join(f"level {level}" for level in LEVELS)
 
 def known_blocks(title: str, results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the blocks of a title that are known."""
-    return [found for name, found in results.items() if name.startswith(f"{title}, from ")]
+    return [block for name, block in results.items() if name.startswith(f"{title}, from ")]
 
 
 def missing_blocks(
     title: str, results: Mapping[str, Any], games: int, block: int, first: int
 ) -> Iterator[tuple[str, range]]:
     """Yields the names and seeds of the blocks that are missing, at most so many games each; games begin with seed `first`."""
-    done = sum(found["games"] for found in known_blocks(title, results))
+    done = sum(block["games"] for block in known_blocks(title, results))
     for seeds in missing_seeds(done, games, block, first):
         yield f"{title}, from {seeds[0] - first}", seeds
 
@@ -241,9 +241,9 @@ def wins_of(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"games": games, "mean": wins / games, "ci_low": low, "ci_high": high}
 
 
-def share_won(found: Mapping[str, Any]) -> str:
+def share_won(figures: Mapping[str, Any]) -> str:
     """Returns a cell: the share won, its interval, how many games."""
-    return share(found, more=f"; {found['games']:,}")
+    return share(figures, more=f"; {figures['games']:,}")
 
 
 main = command(Config, study)

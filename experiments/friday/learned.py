@@ -23,7 +23,7 @@ from leafwise.experiments.friday.baselines import (
     share_won,
     wins_of,
 )
-from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
+from leafwise.experiments.study import DistributedStudy, command, results_of, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.execution.generations import call
@@ -45,7 +45,7 @@ LEAVES = (LEARNED, "pirates", *(name for name in reversed(NAMES) if name != "pir
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Compares the learned leaf of Friday with the hand-made ones."""
 
     model: str = "friday"
@@ -102,7 +102,7 @@ def calibrated(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"tenths": tenths, "calibration_error": error / sum(t["decisions"] for t in tenths)}
 
 
-class Plan(NamedTuple):
+class LevelPlan(NamedTuple):
     """Games of one leaf at one level under one limit."""
 
     kind: str
@@ -117,10 +117,10 @@ class Plan(NamedTuple):
         return f"{self.kind}, level {self.level}, {self.name}"
 
 
-def plans() -> Iterator[Plan]:
+def plans() -> Iterator[LevelPlan]:
     """Yields everything that is played, the quickest first."""
     for kind, level, name in product(OTHERS, LEVELS, LEAVES):
-        yield Plan(kind, level, name, GAMES.get(name, OTHERS)[kind])
+        yield LevelPlan(kind, level, name, GAMES.get(name, OTHERS)[kind])
 
 
 def study(config: Config) -> None:
@@ -134,8 +134,8 @@ def study(config: Config) -> None:
         for name, seeds in missing_blocks(plan.title, results, plan.games, KINDS[plan.kind], FIRST_SEED):
             missing.append((results, name, partial(play, plan.kind, plan.level, leaf, config.nodes, seeds)))
     played = config.each(call, [work for _, _, work in missing])
-    for (results, name, _), found in zip(missing, played, strict=True):
-        results.keep(name, found)
+    for (results, name, _), result in zip(missing, played, strict=True):
+        results.keep(name, result)
     every = {**by_hand, **learned}
     together_by_title = {plan.title: together(known_blocks(plan.title, every)) for plan in plans()}
     write_page(config, "learned.md", signed(config, lines(together_by_title, config)))
@@ -155,13 +155,15 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
         rows = []
         for name in LEAVES:
-            found = [results[f"{kind}, level {level}, {name}"] for level in LEVELS]
+            by_level = [results[f"{kind}, level {level}, {name}"] for level in LEVELS]
             leaf = config.model if name == LEARNED else name
             player = f"search:{leaf},{limit(kind, config.nodes)}"
-            again = f"`friday {player} --level L --games {found[0]['games']} --seed {FIRST_SEED}`"
-            rows.append([f"`{name}`", *map(share_won, found), f"{sum(f['ms'] for f in found) / len(found):.2g}", again])
+            again = f"`friday {player} --level L --games {by_level[0]['games']} --seed {FIRST_SEED}`"
+            rows.append(
+                [f"`{name}`", *map(share_won, by_level), f"{sum(f['ms'] for f in by_level) / len(by_level):.2g}", again]
+            )
         head = f"leaf | {COLUMNS} | ms a decision | `leafwise eval`"
-        text += ["", f"## Equal search: {what}", "", *table(head, rows), "", apart(results, kind)]
+        text += ["", f"## Equal search: {what}", "", *table(head, rows), "", separation_line(results, kind)]
     text += ["", "## How accurate are the predicted chances?", ""]
     text += [
         "At every decision of its games the learned leaf predicts the chance to win. The predictions are put into tenths. The",
@@ -182,15 +184,15 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     return [*text, "", "Level 1, depth 1:", "", *table("decisions | mean predicted chance | games won", rows), ""]
 
 
-def apart(results: dict[str, Any], kind: str) -> str:
+def separation_line(results: dict[str, Any], kind: str) -> str:
     """Says at which levels the learned leaf's interval lies above those of all others."""
     yes: list[str] = []
     no: list[str] = []
     for level in LEVELS:
-        own, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
-        (yes if own["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
-    told = f"The interval of the learned leaf lies above all others at level {', '.join(yes) or 'none'}"
-    return told + (f", not at level {', '.join(no)}." if no else ".")
+        learned, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
+        (yes if learned["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
+    line = f"The interval of the learned leaf lies above all others at level {', '.join(yes) or 'none'}"
+    return line + (f", not at level {', '.join(no)}." if no else ".")
 
 
 main = command(Config, study)

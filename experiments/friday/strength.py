@@ -21,7 +21,7 @@ from leafwise.experiments.friday.baselines import (
     COLUMNS,
     LEVELS,
     Entry,
-    Outcome,
+    GameOutcome,
     known_blocks,
     missing_blocks,
     play_block,
@@ -29,7 +29,7 @@ from leafwise.experiments.friday.baselines import (
     wins_of,
 )
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     command,
     picture,
@@ -60,7 +60,7 @@ class Point(NamedTuple):
     games: int
     search: str = "search"
     """One of SEARCHES."""
-    judged: bool = False
+    keep_chances: bool = False
     """Whether the chances that the search tells are kept, by tenths."""
 
     @property
@@ -83,7 +83,7 @@ class Point(NamedTuple):
 
 
 PLAN: tuple[Point, ...] = (
-    *(Point(ms, level, 400, judged=ms == 10) for ms in (1, 3, 10) for level in LEVELS),
+    *(Point(ms, level, 400, keep_chances=ms == 10) for ms in (1, 3, 10) for level in LEVELS),
     *(Point(ms, level, 100, "mcts") for ms in (1, 10) for level in LEVELS),
     *(Point(30, level, 400) for level in LEVELS),
     *(Point(100, level, 100) for level in LEVELS),
@@ -92,7 +92,7 @@ PLAN: tuple[Point, ...] = (
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays Friday with more and more time for a decision; writes strength.json, strength.md and strength.png."""
 
     model: str = "friday"
@@ -103,25 +103,25 @@ class Config(PlacedStudy):
     """Tell what is missing, and about how long it takes, and play nothing."""
 
 
-def figures(outcomes: Sequence[Outcome], judged: bool = False) -> dict[str, Any]:
+def figures(outcomes: Sequence[GameOutcome], keep_chances: bool = False) -> dict[str, Any]:
     """Returns what is kept of some games; of those judged, [who won, [tenth, decisions, sum of the chances told], ...] for each."""
     return {
         "games": len(outcomes),
         "wins": sum(o.won for o in outcomes),
         "moves": sum(o.moves for o in outcomes),
         "seconds": sum(o.seconds for o in outcomes),
-        **({"told": [[int(o.won), *by_tenths(o.values)] for o in outcomes]} if judged else {}),
+        **({"told": [[int(o.won), *by_tenths(o.values)] for o in outcomes]} if keep_chances else {}),
     }
 
 
 def by_tenths(values: Sequence[float]) -> list[list[float]]:
     """Returns [tenth, decisions, sum of the chances] of a game's chances, for each tenth that has some."""
-    told = np.array(values)
-    tenths = tenths_of(told)
-    return [[int(k), int((tenths == k).sum()), round(float(told[tenths == k].sum()), 4)] for k in np.unique(tenths)]
+    chances = np.array(values)
+    tenths = tenths_of(chances)
+    return [[int(k), int((tenths == k).sum()), round(float(chances[tenths == k].sum()), 4)] for k in np.unique(tenths)]
 
 
-def told_games(
+def predictions_by_game(
     blocks: Sequence[dict[str, Any]],
 ) -> tuple[Floats, Floats, Floats]:
     """Returns the decisions and the sums of their chances by game and tenth, and which games were won, of some judged blocks."""
@@ -136,8 +136,8 @@ def told_games(
 def together(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Returns the figures of all games of some blocks, at least one."""
     moves, seconds = (sum(block[name] for block in blocks) for name in ("moves", "seconds"))
-    told = {"told": told_games(blocks)} if all("told" in block for block in blocks) else {}
-    return {**wins_of(blocks), "moves": moves, "seconds": seconds, **told}
+    predictions = {"told": predictions_by_game(blocks)} if all("told" in block for block in blocks) else {}
+    return {**wins_of(blocks), "moves": moves, "seconds": seconds, **predictions}
 
 
 def todo_lines(results: dict[str, Any], plan: Sequence[Point]) -> list[str]:
@@ -171,39 +171,44 @@ def play(point: Point, results: Results, config: Config, end: float) -> None:
     for name, seeds in missing_blocks(point.title, results, point.games, block, FIRST_SEED):
         if time.monotonic() >= end:
             return
-        found = figures(play_block(entry, seeds, config.processes, config.cluster), point.judged)
-        results.keep(name, found, f"{name}: {found['wins']} of {found['games']} games won")
+        result = figures(play_block(entry, seeds, config.processes, config.cluster), point.keep_chances)
+        results.keep(name, result, f"{name}: {result['wins']} of {result['games']} games won")
 
 
 def write(config: Config, results: Results, plan: Sequence[Point]) -> None:
     """Writes the page and the picture of the points of which something is known."""
-    found = {point: together(blocks) for point in plan if (blocks := known_blocks(point.title, results))}
-    if not found:
+    by_point = {point: together(blocks) for point in plan if (blocks := known_blocks(point.title, results))}
+    if not by_point:
         return
-    write_page(config, "strength.md", signed(config, lines(found, config)))
-    lowest = min(f["ci_low"] for f in found.values())
+    write_page(config, "strength.md", signed(config, lines(by_point, config)))
+    lowest = min(f["ci_low"] for f in by_point.values())
     with picture(config.target("strength.png"), size=(8, 5)) as axis:
         for search, level in product(SEARCHES, LEVELS):
-            here = sorted((p.milliseconds, f) for p, f in found.items() if (p.search, p.level) == (search, level))
+            of_level = sorted(
+                (p.milliseconds, f) for p, f in by_point.items() if (p.search, p.level) == (search, level)
+            )
             label, line = (f"level {level}", "-") if search == "search" else (f"level {level}, MCTS", ":")
-            if here:
-                means = [f["mean"] for _, f in here]
-                errors = [[f["mean"] - f["ci_low"] for _, f in here], [f["ci_high"] - f["mean"] for _, f in here]]
+            if of_level:
+                means = [f["mean"] for _, f in of_level]
+                errors = [
+                    [f["mean"] - f["ci_low"] for _, f in of_level],
+                    [f["ci_high"] - f["mean"] for _, f in of_level],
+                ]
                 style = {"label": label, "linestyle": line, "color": f"C{level - 1}"}
-                axis.errorbar([ms for ms, _ in here], means, yerr=errors, marker="o", capsize=3, **style)
+                axis.errorbar([ms for ms, _ in of_level], means, yerr=errors, marker="o", capsize=3, **style)
         axis.set(xscale="log", xlabel="processor time for a decision (ms)")
         axis.set(ylabel="share of games won", ylim=(lowest - 0.02, 1.01))
         axis.legend(fontsize="small", ncols=2)
 
 
-def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
+def lines(by_point: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     """Returns the page."""
     rows = []
-    for search, ms in sorted({(p.search, p.milliseconds) for p in found}, key=lambda k: (k[0] == "mcts", k[1])):
-        here = {p.level: f for p, f in found.items() if (p.search, p.milliseconds) == (search, ms)}
-        cells = [share_won(here[n]) if n in here else "-" for n in LEVELS]
-        moves, seconds = (sum(f[name] for f in here.values()) for name in ("moves", "seconds"))
-        games = max(f["games"] for f in here.values())
+    for search, ms in sorted({(p.search, p.milliseconds) for p in by_point}, key=lambda k: (k[0] == "mcts", k[1])):
+        by_level = {p.level: f for p, f in by_point.items() if (p.search, p.milliseconds) == (search, ms)}
+        cells = [share_won(by_level[n]) if n in by_level else "-" for n in LEVELS]
+        moves, seconds = (sum(f[name] for f in by_level.values()) for name in ("moves", "seconds"))
+        games = max(f["games"] for f in by_level.values())
         player = Point(ms, 1, games, search).player(config.model)
         again = f"`friday {player} --level N --games {games} --seed {FIRST_SEED}`"
         rows.append([f"{SEARCHES[search]}{ms} ms", *cells, f"{1000 * seconds / max(moves, 1):.3g}", again])
@@ -218,7 +223,7 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
         "",
         *table(f"time | {COLUMNS} | measured, ms | `leafwise eval`", rows),
         "",
-        *judged_lines(found),
+        *calibration_lines(by_point),
     ]
 
 
@@ -226,12 +231,12 @@ TESTED = "time | level: | games: | calibration error: | 95 % interval: | luck al
 """Columns of tests of chances."""
 
 
-def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
+def calibration_lines(by_point: dict[Point, dict[str, Any]]) -> list[str]:
     """Returns what is said of the chances that were told, and of the same with a slope and an offset for their log odds."""
-    judged = {point: f for point, f in found.items() if "told" in f}
-    if not judged:
+    predicted = {point: f for point, f in by_point.items() if "told" in f}
+    if not predicted:
         return []
-    rows = [test_row(point, *f["told"]) for point, f in judged.items()]
+    rows = [test_row(point, *f["told"]) for point, f in predicted.items()]
     what = [
         "At each decision the search predicts the chance to win. The predictions are put into tenths and compared with the",
         "share of games won. The interval is a bootstrap over games. Correct predictions would show an error too, by luck.",
@@ -239,20 +244,24 @@ def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
     ]
     return [
         *section("How accurate are the predicted chances?", what, table(TESTED, rows)),
-        *(line for ms in dict.fromkeys(point.milliseconds for point in judged) for line in scaled_lines(ms, judged)),
+        *(
+            line
+            for ms in dict.fromkeys(point.milliseconds for point in predicted)
+            for line in scaled_lines(ms, predicted)
+        ),
     ]
 
 
-def scaled_lines(ms: int, judged: dict[Point, dict[str, Any]]) -> list[str]:
+def scaled_lines(ms: int, predicted: dict[Point, dict[str, Any]]) -> list[str]:
     """Returns what is said of chances told in so many milliseconds with a slope and an offset; nothing where too few were lost."""
-    here = {point: f["told"] for point, f in judged.items() if point.milliseconds == ms}
-    decisions, chances, outcomes = (np.concatenate(parts) for parts in zip(*here.values(), strict=True))
+    by_point = {point: f["told"] for point, f in predicted.items() if point.milliseconds == ms}
+    decisions, chances, outcomes = (np.concatenate(parts) for parts in zip(*by_point.values(), strict=True))
     if any(outcomes[k::2].min() == outcomes[k::2].max() for k in (0, 1)):
         return []
     right = cross_scaled(decisions, chances, outcomes)
-    ends = np.cumsum([len(told[2]) for told in here.values()])[:-1]
+    ends = np.cumsum([len(parts_of_level[2]) for parts_of_level in by_point.values()])[:-1]
     levels = zip(*(np.split(array, ends) for array in (decisions, right.chances, outcomes)), strict=True)
-    rows = [test_row(point, *told) for point, told in zip(here, levels, strict=True)]
+    rows = [test_row(point, *parts_of_level) for point, parts_of_level in zip(by_point, levels, strict=True)]
     (a, b), (c, d) = right.lines
     return [
         "The same after one slope and one offset for the predicted log odds of all levels. Both are fitted to one half of the",

@@ -32,7 +32,7 @@ from leafwise.envs.core.files import read_text
 from leafwise.envs.core.programs import Process
 from leafwise.envs.core.ranges import Range, need_among
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     Study,
     bootstrapped,
@@ -79,7 +79,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GamePlan:
     """What is learned in a game, and how it is judged."""
 
     variant: str
@@ -114,8 +114,8 @@ SETTINGS = "examples/maskable_ppo.yml"
 POINTS = "share of the points against it"
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
 
-PLANS: dict[str, Plan] = {
-    "threes": Plan(
+PLANS: dict[str, GamePlan] = {
+    "threes": GamePlan(
         "",
         "openness",
         {
@@ -127,7 +127,7 @@ PLANS: dict[str, Plan] = {
         {1: 400, 2: 100},
         "mean score",
     ),
-    "trilobite": Plan(
+    "trilobite": GamePlan(
         "board=7x6,k=4",
         "lines",
         {
@@ -144,7 +144,7 @@ PLANS: dict[str, Plan] = {
         plies=6,
         env={"opponent": "greedy", "seat": "random"},
     ),
-    "cassis": Plan(
+    "cassis": GamePlan(
         "",
         "safe_edges",
         {
@@ -161,7 +161,7 @@ PLANS: dict[str, Plan] = {
         plies=4,
         env={"opponent": "greedy", "seat": "random"},
     ),
-    "trap": Plan(
+    "trap": GamePlan(
         "",
         "reach_open",
         {
@@ -177,7 +177,7 @@ PLANS: dict[str, Plan] = {
         plies=4,
         env={"opponent": "greedy", "seat": "random"},
     ),
-    "friday": Plan(
+    "friday": GamePlan(
         "level=1",
         "pirates",
         {
@@ -192,7 +192,7 @@ PLANS: dict[str, Plan] = {
         limits=",nodes=100",
         env={"reward": "shaped"},
     ),
-    "starship": Plan(
+    "starship": GamePlan(
         "preset=scout",
         "hopeful",
         {
@@ -219,10 +219,10 @@ PERIOD = 0.5
 
 def key_of(game: str, way: str, minutes: float | None, what: str) -> str:
     """Returns the name of a result: what is known of a way to learn a game for so long (None: it learns nothing)."""
-    return ", ".join([game, way, *([] if minutes is None else [length_said(minutes)]), what])
+    return ", ".join([game, way, *([] if minutes is None else [length_text(minutes)]), what])
 
 
-def length_said(minutes: float) -> str:
+def length_text(minutes: float) -> str:
     """Returns how long a run is, in words; 0 minutes stand for what its recipe says."""
     return f"{minutes:g} minutes" if minutes else RECIPE
 
@@ -243,13 +243,20 @@ def stopped_by_sigterm() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: float) -> list[str]:
+def words_of(game: str, plan: GamePlan, name: str, way: Way, path: Path, minutes: float) -> list[str]:
     """Returns the command of a run, as a module's name and its arguments; 0 minutes: what `leafwise train` makes of its name."""
     if way.algorithm:
         env = json.dumps(plan.env)
-        own = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm]
-        own += ["--settings", SETTINGS] if way.algorithm == "MaskablePPO" else ["--env", env]
-        return ["leafwise.experiments.methods.newcomers", *own, "--minutes", f"{minutes:g}", "--run", str(path)]
+        words_of_run = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm]
+        words_of_run += ["--settings", SETTINGS] if way.algorithm == "MaskablePPO" else ["--env", env]
+        return [
+            "leafwise.experiments.methods.newcomers",
+            *words_of_run,
+            "--minutes",
+            f"{minutes:g}",
+            "--run",
+            str(path),
+        ]
     words = ["--game", game, "--variant", plan.variant, "--run", str(path)]
     if minutes:
         words += ["--total-steps", str(max(1, round(way.steps * minutes)))]
@@ -279,13 +286,13 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
             raise UserError(f"expected a run that learns, got status {process.status} of {' '.join(words)}")
         finished(path)
         write_atomically(path / "memory.json", json.dumps(most).encode())
-    told = json.loads(read_text(path / "results.json"))
+    results = json.loads(read_text(path / "results.json"))
     memory = path / "memory.json"
     return {
-        "command": told["command"],
-        "commit": told["commit"],
-        "seconds": told["seconds"],
-        "steps": told["steps"],
+        "command": results["command"],
+        "commit": results["commit"],
+        "seconds": results["seconds"],
+        "steps": results["steps"],
         "memory_mb": json.loads(read_text(memory)) if memory.exists() else None,
         "curve": curve(path),
     }
@@ -311,12 +318,12 @@ def curve(path: Path) -> dict[str, Any]:
     """Returns the learning curve of a run: what is scored, and by its share of the run's time; {} where nothing was logged."""
     for tag in SCORES:
         try:
-            found: Mapping[int, float] = logged(path, [tag])[tag]
+            points: Mapping[int, float] = logged(path, [tag])[tag]
         except UserError:
             continue
-        steps = sorted(found)
+        steps = sorted(points)
         steps = steps[:: -(-len(steps) // POINTS_DRAWN)]
-        return {"tag": tag, "steps": steps, "values": [round(found[step], 4) for step in steps]}
+        return {"tag": tag, "steps": steps, "values": [round(points[step], 4) for step in steps]}
     return {}
 
 
@@ -329,7 +336,7 @@ ADDED = ("games", "ways", "minutes", "newcomer_minutes", "seeds", "runs")
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Compares all ways to learn in all games."""
 
     games: tuple[str, ...] = tuple(PLANS)
@@ -364,7 +371,7 @@ class Config(PlacedStudy):
         return {word: way for word, way in PLANS[name].ways.items() if word in (self.ways or PLANS[name].ways)}
 
 
-def judged(plan: Plan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
+def evaluations(plan: GamePlan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
     """Yields what is judged of a way to learn (None: the hand-made leaf): its name, the texts of the player and of the hand-made
     opponent, how many games; RUN stands for the folder of the run."""
     for depth, games in plan.games.items():
@@ -378,7 +385,9 @@ def judged(plan: Plan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
         yield BARE, way.policy.format(run="RUN"), f"search:{plan.hand},depth=1{plan.limits}", plan.games[1]
 
 
-def measured(config: Config, name: str, plan: Plan, text: str, opponent: str, games: int, file: Path) -> dict[str, Any]:
+def measured(
+    config: Config, name: str, plan: GamePlan, text: str, opponent: str, games: int, file: Path
+) -> dict[str, Any]:
     """Plays final games; returns the mean, its 95 % interval and the seconds of a move.
 
     Raises ValueError where a player fails in one of them.
@@ -391,16 +400,16 @@ def measured(config: Config, name: str, plan: Plan, text: str, opponent: str, ga
     return scored(game, text, games, SEED, against, plan.plies, **where)
 
 
-def built(config: Config, plan: Plan, text: str, ships: int) -> dict[str, Any]:
+def built(config: Config, plan: GamePlan, text: str, ships: int) -> dict[str, Any]:
     """Builds ships; returns their mean quality, its interval and the seconds of a ship."""
     from leafwise.training.starship.builders import records
 
     game = find_variant("starship", plan.variant)
     work = partial(records, game, text.replace("search:", "build:"))
     seeds = range(SEED, SEED + ships)
-    found = [one for part in config.each(work, in_pieces(seeds, 10)) for one in part]
-    quality = np.array([one["quality"] for one in found])
-    spent = sum(one["seconds"] for one in found) / ships
+    ships_built = [one for part in config.each(work, in_pieces(seeds, 10)) for one in part]
+    quality = np.array([one["quality"] for one in ships_built])
+    spent = sum(one["seconds"] for one in ships_built) / ships
     return {"mean": float(quality.mean()), **bounds(mean_interval(quality)), "games": ships, "seconds": spent}
 
 
@@ -418,11 +427,11 @@ def of_game(config: Config, results: Results, name: str) -> None:
         if way is not None and minutes is not None:
             words = words_of(name, plan, way_name, way, path, minutes)
             results.find(known("run"), partial(trained, words, path))
-        for what, text, opponent, games in judged(plan, way):
+        for what, text, opponent, games in evaluations(plan, way):
             file = path.with_name(f"{path.name}-{what.replace(' ', '')}.json")
             file.parent.mkdir(parents=True, exist_ok=True)
-            told = text.replace("RUN", str(path)), opponent, games, file
-            results.find(known(what), partial(measured, config, name, plan, *told))
+            arguments = text.replace("RUN", str(path)), opponent, games, file
+            results.find(known(what), partial(measured, config, name, plan, *arguments))
         write(config.bare, results)
 
 
@@ -444,7 +453,7 @@ def seeded(config: Config, name: str, way_name: str, seed: int, path: Path) -> d
     way = plan.ways[way_name]
     words = [*words_of(name, plan, way_name, way, path, config.minutes_of(way)), "--seed", str(seed)]
     run = trained(words, path)
-    _, text, opponent, games = next(judged(plan, way))
+    _, text, opponent, games = next(evaluations(plan, way))
     file = path.with_name(f"{path.name}-judged.json")
     return {**run, "curve": {}, **measured(config, name, plan, text.replace("RUN", str(path)), opponent, games, file)}
 
@@ -494,76 +503,76 @@ CURVES = {
 """What learning curves show, in words."""
 
 
-def cell(found: dict[str, Any] | None, plan: Plan) -> str:
+def cell(figures: dict[str, Any] | None, plan: GamePlan) -> str:
     """Returns a figure with its interval; a dash where there is none."""
-    if found is None:
+    if figures is None:
         return "-"
     form = ",.0f" if plan.unit == "mean score" else ".3f" if plan.unit == "mean quality" else ".1%"
-    return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
+    return f"{figures['mean']:{form}} ({interval_text(figures['ci_low'], figures['ci_high'], form)})"
 
 
-def known_of(name: str, plan: Plan, results: Results) -> list[tuple[str, float | None, dict[str, Any]]]:
+def known_of(name: str, plan: GamePlan, results: Results) -> list[tuple[str, float | None, dict[str, Any]]]:
     """Returns what is known of a game: a way to learn it, for how many minutes, and what was found, by the last words of the names
     of results. Ways are in the plan's order, the shortest runs first."""
-    order, found = ("hand-made", *plan.ways), dict[tuple[int, float], dict[str, Any]]()
+    order, by_way = ("hand-made", *plan.ways), dict[tuple[int, float], dict[str, Any]]()
     for key, result in results.items():
         game, way, *length, what = key.split(", ")
         if game == name and way in order:
             minutes = -1.0 if not length else 0.0 if length == [RECIPE] else float(length[0].split()[0])
-            found.setdefault((order.index(way), minutes), {})[what] = result
-    return [(order[way], None if minutes < 0 else minutes, found[way, minutes]) for way, minutes in sorted(found)]
+            by_way.setdefault((order.index(way), minutes), {})[what] = result
+    return [(order[way], None if minutes < 0 else minutes, by_way[way, minutes]) for way, minutes in sorted(by_way)]
 
 
-def rows_of(name: str, plan: Plan, results: Results) -> list[list[str]]:
+def rows_of(name: str, plan: GamePlan, results: Results) -> list[list[str]]:
     """Returns the rows of a game's table: those of which something is known."""
     rows = []
-    for way, minutes, found in known_of(name, plan, results):
-        if all(what.startswith(SEEDED) for what in found):
+    for way, minutes, known in known_of(name, plan, results):
+        if all(what.startswith(SEEDED) for what in known):
             continue
-        run = found.get("run")
+        run = known.get("run")
         memory = f"{run['memory_mb']:,.0f}" if run and run["memory_mb"] else "-"
         spent = [f"{run['seconds']:,.0f}", f"{run['steps']:,}", memory] if run else ["-"] * 3
         rows.append(
             [
                 way,
-                "-" if minutes is None else length_said(minutes).removesuffix(" minutes"),
+                "-" if minutes is None else length_text(minutes).removesuffix(" minutes"),
                 *spent,
-                *(cell(found.get(what), plan) for what in COLUMNS),
+                *(cell(known.get(what), plan) for what in COLUMNS),
             ]
         )
     return rows
 
 
-def seeds_of(name: str, plan: Plan, results: Results) -> list[str]:
+def seeds_of(name: str, plan: GamePlan, results: Results) -> list[str]:
     """Returns the lines on ways that were trained with several seeds: a table, and in words which differences stand."""
     scores: dict[float, dict[str, Floats]] = {}
     commands: dict[float, list[str]] = {}
-    for way, minutes, found in known_of(name, plan, results):
-        runs = [one for what, one in found.items() if what.startswith(SEEDED)]
+    for way, minutes, known in known_of(name, plan, results):
+        runs = [one for what, one in known.items() if what.startswith(SEEDED)]
         if minutes is not None and len(runs) > 1:
             scores.setdefault(minutes, {})[way] = np.array([one["mean"] for one in runs])
             commands.setdefault(minutes, []).append(f"    {runs[0]['command']}")
     lines = []
     for minutes, ways in scores.items():
-        rows, said = [], []
-        for way, own in ways.items():
-            middle = dict(zip(("mean", "ci_low", "ci_high"), estimate(interquartile_mean, [own]), strict=True))
-            ends = (cell({**middle, "mean": x}, plan).split(" ")[0] for x in (own.min(), own.max()))
-            rows.append([way, str(len(own)), cell(middle, plan), *ends])
+        rows, comparisons = [], []
+        for way, of_runs in ways.items():
+            middle = dict(zip(("mean", "ci_low", "ci_high"), estimate(interquartile_mean, [of_runs]), strict=True))
+            ends = (cell({**middle, "mean": x}, plan).split(" ")[0] for x in (of_runs.min(), of_runs.max()))
+            rows.append([way, str(len(of_runs)), cell(middle, plan), *ends])
         for pair in itertools.combinations(ways, 2):
             first, second = sorted(pair, key=lambda way: -interquartile_mean([ways[way]]))
             better = estimate(improvement, [ways[first]], [ways[second]])
             stands = "significantly" if better.low > 0.5 else "not significantly"
             chance = f"{better.value:.0%} ({better.low:.0%} to {better.high:.0%})"
-            said.append(
+            comparisons.append(
                 f"- `{first}` is {stands} better than `{second}`: one of its runs beats one of the other's with "
                 f"probability {chance}."
             )
         lines += [
-            f"Several training seeds, each for {length_said(minutes)}. A run is measured one decision deep, and the table has",
+            f"Several training seeds, each for {length_text(minutes)}. A run is measured one decision deep, and the table has",
             "the interquartile mean over the runs. Intervals are a bootstrap over the seeds; with so few seeds they are too",
             "narrow.", "",
-            *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *said, *[""][: len(said)],
+            *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *comparisons, *[""][: len(comparisons)],
             "The commands of the first runs:", "", *commands[minutes], "",
         ]  # fmt: skip
     return lines
@@ -577,7 +586,7 @@ def section(name: str, results: Results) -> list[str]:
         return []
     options = f", {plan.variant}" if plan.variant else ""
     against = f"against `{plan.hand}`" if "against" in plan.unit else f"beside `{plan.hand}`"
-    commands = [found["run"]["command"] for _, _, found in known_of(name, plan, results) if "run" in found]
+    commands = [known["run"]["command"] for _, _, known in known_of(name, plan, results) if "run" in known]
     limits = f" ({plan.limits.strip(',')})" if plan.limits else ""
     bare = "; a policy without search plays against it at depth 1" if "against" in plan.unit else ""
     return [
@@ -593,9 +602,9 @@ def plot(study: Study, results: Results) -> bool:
     """Draws the learning curves of all games of which there are some; returns whether there are."""
     known: dict[str, dict[str, dict[str, Any]]] = {}
     for name, plan in PLANS.items():
-        for way, minutes, found in known_of(name, plan, results):
-            if "run" in found and found["run"]["curve"] and minutes is not None:
-                known.setdefault(name, {})[f"{way}, {length_said(minutes)}"] = found["run"]
+        for way, minutes, results_of_way in known_of(name, plan, results):
+            if "run" in results_of_way and results_of_way["run"]["curve"] and minutes is not None:
+                known.setdefault(name, {})[f"{way}, {length_text(minutes)}"] = results_of_way["run"]
     if not known:
         return False
     columns = min(len(known), WIDE)

@@ -40,11 +40,11 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Counting:
+class CountingNetwork:
     """A network that counts the rows it is asked about."""
 
     network: Any
-    asked: list[int]
+    batch_sizes: list[int]
 
     @property
     def game(self) -> Any:
@@ -57,7 +57,7 @@ class Counting:
         ask: Any = leaf.batch_policy
 
         def counted(rows: Any, T: Any) -> Any:
-            self.asked.append(len(rows))
+            self.batch_sizes.append(len(rows))
             return ask(rows, T)
 
         return replace(leaf, batch_policy=counted)
@@ -77,7 +77,7 @@ def workers(name: str) -> dict[str, Callable[[], int]]:
 
     game = game_of("trilobite", board="7x6", k=4)
     network: Any = torch_network(game, name, says="policy", seed=1)
-    module, counting = network.module.eval(), Counting(network, [])
+    module, counting = network.module.eval(), CountingNetwork(network, [])
     how = How(SIMULATIONS, 10, 0.25, 10.0, 1.0)
     recorder = ForestRecorder(counting, how, 4, 1.25, MOST * POSITIONS_A_GAME, 512.0)  # type: ignore[arg-type]
     planes = torch.from_numpy(network.describe(np.repeat(game.new(1).row[None], MOST, axis=0), game.tables())[0])
@@ -89,9 +89,9 @@ def workers(name: str) -> dict[str, Callable[[], int]]:
         return MOST
 
     def side_by_side() -> int:
-        counting.asked.clear()
+        counting.batch_sizes.clear()
         recorder.piece(counting, MOST * POSITIONS_A_GAME, 1)  # type: ignore[arg-type]
-        return sum(counting.asked)
+        return sum(counting.batch_sizes)
 
     return {"alone": alone, "alphazero": side_by_side, "openspiel": theirs(module)}
 
@@ -104,7 +104,7 @@ def theirs(module: Any) -> Callable[[], int]:
 
     game = pyspiel.load_game("connect_four")
 
-    class Asked(mcts.Evaluator):
+    class ModuleEvaluator(mcts.Evaluator):
         """Values and priors by one call for each position."""
 
         def __init__(self) -> None:
@@ -128,7 +128,7 @@ def theirs(module: Any) -> Callable[[], int]:
 
     random = np.random.RandomState(1)
     bot = mcts.MCTSBot(
-        game, 1.25, SIMULATIONS, Asked(), random_state=random, child_selection_fn=mcts.SearchNode.puct_value
+        game, 1.25, SIMULATIONS, ModuleEvaluator(), random_state=random, child_selection_fn=mcts.SearchNode.puct_value
     )
     states = [game.new_initial_state()]
 

@@ -19,9 +19,9 @@ import gymnasium as gym
 
 from leafwise.envs.core.ranges import Range, need_among
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.methods.__main__ import PLANS, SETTINGS, length_said, stopped_by_sigterm, trained
+from leafwise.experiments.methods.__main__ import PLANS, SETTINGS, length_text, stopped_by_sigterm, trained
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     Study,
     command,
@@ -45,7 +45,7 @@ ADDED: dict[str, Any] = {"ids": IDS, "minutes": 10.0, "runs": "runs/learners"}
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Trains MaskablePPO by settings and by its defaults, and has the policies play."""
 
     ids: tuple[str, ...] = IDS
@@ -89,13 +89,13 @@ def of_id(config: Config, results: Results, name: str) -> None:
     if game.players == 1:
         for other in opponents(1):
             results.find(f"{name}, {other}", partial(judge, other))
-    for own in (True, False):
-        key = f"{name}, {length_said(config.minutes)}, {OWN if own else DEFAULTS}"
-        path = Path(config.runs) / f"{name}-{config.minutes:g}min-{OWN if own else DEFAULTS}"
+    for tuned in (True, False):
+        key = f"{name}, {length_text(config.minutes)}, {OWN if tuned else DEFAULTS}"
+        path = Path(config.runs) / f"{name}-{config.minutes:g}min-{OWN if tuned else DEFAULTS}"
         results.find(
-            f"{key}, run", partial(trained, run_words(name, config.minutes, path, SETTINGS if own else ""), path)
+            f"{key}, run", partial(trained, run_words(name, config.minutes, path, SETTINGS if tuned else ""), path)
         )
-        text = f"sb3:{path}/model.zip" + (f",normalize={path}/normalize.pkl" if own else "")
+        text = f"sb3:{path}/model.zip" + (f",normalize={path}/normalize.pkl" if tuned else "")
         for other in opponents(2) if game.players == 2 else (ALONE,):
             meets = {} if other == ALONE else {"opponent": other, "plies": PLIES}
             results.find(f"{key}, {other}", partial(judge, text, **meets))
@@ -113,13 +113,13 @@ def study(config: Config) -> None:
     write(config.bare, results)
 
 
-def cell(found: Mapping[str, Any] | None, players: int) -> str:
+def cell(figures: Mapping[str, Any] | None, players: int) -> str:
     """Returns a figure with its interval: a share of the points, or a mean score; a dash where there is none."""
-    if found is None:
+    if figures is None:
         return "-"
-    form = ".0%" if players == 2 else ",.0f" if found["mean"] > MOST_SHARE else ".3f"
-    interval = interval_text(found["ci_low"], found["ci_high"], form)
-    return f"{found['mean']:{form}}" + (f" ({interval})" if interval != "-" else "")
+    form = ".0%" if players == 2 else ",.0f" if figures["mean"] > MOST_SHARE else ".3f"
+    interval = interval_text(figures["ci_low"], figures["ci_high"], form)
+    return f"{figures['mean']:{form}}" + (f" ({interval})" if interval != "-" else "")
 
 
 def tables(results: Results) -> list[str]:
@@ -134,8 +134,8 @@ def tables(results: Results) -> list[str]:
             _, minutes, by = key.split(", ")
             others = [f"{key}, {other}" for other in opponents(2)] if players == 2 else [f"{key}, {ALONE}"]
             others += [f"{name}, {other}" for other in opponents(1)] if players == 1 else []
-            found = [cell(results.get(other), players) for other in others]
-            rows[players].append([f"`leafwise/{name}-v0`", by, minutes, f"{results[f'{key}, run']['steps']:,}", *found])
+            cells = [cell(results.get(other), players) for other in others]
+            rows[players].append([f"`leafwise/{name}-v0`", by, minutes, f"{results[f'{key}, run']['steps']:,}", *cells])
     heads = {2: "against random: | against greedy: | against level:easy:", 1: "mean score: | of random: | of greedy:"}
     return [
         line for k in (2, 1) if rows[k] for line in (*table(f"id | options | time: | steps: | {heads[k]}", rows[k]), "")

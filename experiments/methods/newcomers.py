@@ -80,16 +80,16 @@ def settings_of(file: str, name: str) -> dict[str, Any]:
     import yaml
 
     try:
-        found = yaml.safe_load(read_text(Path(file)))[name]
-        code = [key for key in ("policy_kwargs", "normalize", "env_kwargs") if isinstance(found.get(key), str)]
+        settings = yaml.safe_load(read_text(Path(file)))[name]
+        code = [key for key in ("policy_kwargs", "normalize", "env_kwargs") if isinstance(settings.get(key), str)]
     except OSError as problem:
         raise UserError(f"expected a file of hyper-parameters, got {file!r}: {problem.strerror}") from None
     except (yaml.YAMLError, LookupError, TypeError, AttributeError) as problem:
         what = " ".join(str(problem).split())
         raise UserError(f"expected hyper-parameters of {name} as YAML in {file!r}, got {what:.200}") from None
     if code:
-        raise UserError(f"expected {code[0]} of {name} as YAML without Python in {file!r}, got {found[code[0]]!r}")
-    return dict(found)
+        raise UserError(f"expected {code[0]} of {name} as YAML without Python in {file!r}, got {settings[code[0]]!r}")
+    return dict(settings)
 
 
 def environments(game: Game, config: Config, settings: dict[str, Any]) -> Any:
@@ -132,10 +132,10 @@ def train(config: Config) -> Path:
     torch.set_num_threads(1)
     path, options = Path(config.run), asdict(config)
     lock = FolderLock(path)
-    model_file, told_file = path / "model.zip", path / "config.json"
-    if config.resume != told_file.exists():
+    model_file, progress_file = path / "model.zip", path / "config.json"
+    if config.resume != progress_file.exists():
         raise UserError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
-    told: dict[str, Any] = json.loads(read_text(told_file)) if config.resume else {"seconds": 0.0, "steps": 0}
+    progress: dict[str, Any] = json.loads(read_text(progress_file)) if config.resume else {"seconds": 0.0, "steps": 0}
     game = find_variant(config.game, config.variant)
     settings = settings_of(config.settings, id_of(game)) if config.settings else {}
     settings.pop("n_timesteps", None)  # the clock stops it
@@ -148,21 +148,21 @@ def train(config: Config) -> Path:
     )  # on the processor, where all ways have the same time
     if config.resume:  # to load more than tensors would run code that the file holds
         model.set_parameters(model_file)
-        model.num_timesteps = told["steps"]
+        model.num_timesteps = progress["steps"]
         if config.settings:
-            envs.ret_rms.mean, envs.ret_rms.var, envs.ret_rms.count = told["returns"]
-    begun, before = time.process_time(), told["seconds"]
+            envs.ret_rms.mean, envs.ret_rms.var, envs.ret_rms.count = progress["returns"]
+    begun, before = time.process_time(), progress["seconds"]
 
     def save() -> None:
         model.save(buffer := io.BytesIO())
         write_atomically(model_file, buffer.getvalue())
-        told["seconds"], told["steps"] = before + time.process_time() - begun, int(model.num_timesteps)
+        progress["seconds"], progress["steps"] = before + time.process_time() - begun, int(model.num_timesteps)
         if config.settings:
             write_atomically(path / "normalize.pkl", pickle.dumps(envs))
-            told["returns"] = [float(getattr(envs.ret_rms, name)) for name in ("mean", "var", "count")]
-        write_atomically(told_file, json.dumps({**options, **told}).encode())
+            progress["returns"] = [float(getattr(envs.ret_rms, name)) for name in ("mean", "var", "count")]
+        write_atomically(progress_file, json.dumps({**options, **progress}).encode())
 
-    class Clock(BaseCallback):
+    class TimeLimit(BaseCallback):
         saved = time.process_time()
 
         def _on_step(self) -> bool:
@@ -174,11 +174,11 @@ def train(config: Config) -> Path:
 
     with Deferred() as stop:
         save()
-        model.learn(10**12, callback=Clock(), reset_num_timesteps=False)
+        model.learn(10**12, callback=TimeLimit(), reset_num_timesteps=False)
         save()
-    if told["seconds"] >= 60 * config.minutes:
+    if progress["seconds"] >= 60 * config.minutes:
         about = {"command": command_of(["python", "-m", PROGRAM], config), "commit": commit(), "hardware": hardware()}
-        write_atomically(path / "results.json", json.dumps({**told, **about}).encode())
+        write_atomically(path / "results.json", json.dumps({**progress, **about}).encode())
     lock.release()
     return path
 

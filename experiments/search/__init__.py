@@ -38,7 +38,7 @@ ROLLOUTS_MS = 10
 """Roll-outs play at up to so many milliseconds a move."""
 LEAVES = {"learned": "learned,", "hand-made": ""}
 """Leaves, and how a player's text begins to name its options with them."""
-TOLD = ("exploration", "scale", "temperature")
+TREE_OPTIONS = ("exploration", "scale", "temperature")
 """Options of tree searches that players' texts leave at their defaults."""
 PROOFS = "proofs"
 """One more, in games without chance."""
@@ -59,13 +59,15 @@ def text(kind: str, leaf: str, ms: int = 0, depth: int = 0) -> str:
 def mcts_defaults(game: Game) -> str:
     """Returns how tree searches search a game where nothing else is said: by other defaults they come to other results."""
     known = inspect.signature(Mcts).parameters
-    return ",".join(f"{name}={known[name].default}" for name in (TOLD if game.max_outcomes else (*TOLD, PROOFS)))
+    return ",".join(
+        f"{name}={known[name].default}" for name in (TREE_OPTIONS if game.max_outcomes else (*TREE_OPTIONS, PROOFS))
+    )
 
 
 def about(game: Game, leaf: str, *, trees: bool) -> dict[str, Any]:
     """Returns what tells players from others of that name: the network's digest, None by hand; how tree searches search."""
-    told = {"model": digest_of(need_shipped(game)) if LEAVES[leaf] else None}
-    return told | ({"mcts": mcts_defaults(game)} if trees else {})
+    what = {"model": digest_of(need_shipped(game)) if LEAVES[leaf] else None}
+    return what | ({"mcts": mcts_defaults(game)} if trees else {})
 
 
 def check_names(games: Collection[str], leaves: Collection[str]) -> None:

@@ -29,7 +29,7 @@ from leafwise.experiments.search import (
     variant,
 )
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     bootstrapped,
     command,
@@ -45,7 +45,7 @@ FIRST_SEED = 2_400_000
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays both searches against each other and writes search.json and search.md."""
 
     games: tuple[str, ...] = tuple(CONTESTS)
@@ -60,7 +60,7 @@ class Config(PlacedStudy):
     """Folder of the games that are played so far."""
 
 
-class Cell(NamedTuple):
+class Pairing(NamedTuple):
     """Games to play: one player alone, or two who meet. What is known of it holds for the network as it is."""
 
     label: str
@@ -83,7 +83,7 @@ class Cell(NamedTuple):
         return {"model": players.pop("model"), "plies": CONTESTS[self.label].plies, **players}
 
 
-def cells(config: Config) -> Iterator[Cell]:
+def pairings(config: Config) -> Iterator[Pairing]:
     """Yields what is to be played, the quickest first."""
     for ms, label, leaf in product(sorted(config.milliseconds), config.games, config.leaves):
         games = 2 * max(1, round(CONTESTS[label].games.get(ms, 30) * config.share / 2))
@@ -91,7 +91,7 @@ def cells(config: Config) -> Iterator[Cell]:
         with_rollouts = leaf == "learned" and ms <= ROLLOUTS_MS
         for kind in (*(() if two else (SEARCH,)), MCTS, *((ROLLOUTS,) if with_rollouts else ())):
             opponent = text(SEARCH if kind == MCTS else MCTS, leaf, ms) if two else None
-            yield Cell(label, leaf, ms, kind, text(kind, leaf, ms), opponent, games)
+            yield Pairing(label, leaf, ms, kind, text(kind, leaf, ms), opponent, games)
 
 
 def report(config: Config, results: Results) -> None:
@@ -99,14 +99,16 @@ def report(config: Config, results: Results) -> None:
     whole = Config(config.out, config.data)
     times = {int(name.split(", ")[-2].removesuffix(" ms")) for name in results}
     known = {
-        cell: results[cell.name] for cell in cells(replace(whole, milliseconds=tuple(times))) if cell.name in results
+        pairing: results[pairing.name]
+        for pairing in pairings(replace(whole, milliseconds=tuple(times)))
+        if pairing.name in results
     }
     rows = []
-    for cell, found in known.items():
-        pair = f"`{cell.player}`" + (f" against `{cell.opponent}`" if cell.opponent else "")
-        digits = ".3f" if found["mean"] <= 1 else ",.0f"
-        interval = interval_text(found["ci_low"], found["ci_high"], digits)
-        rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
+    for pairing, result in known.items():
+        pair = f"`{pairing.player}`" + (f" against `{pairing.opponent}`" if pairing.opponent else "")
+        digits = ".3f" if result["mean"] <= 1 else ",.0f"
+        interval = interval_text(result["ci_low"], result["ci_high"], digits)
+        rows.append([pairing.label, pair, str(result["games"]), f"{result['mean']:{digits}}", interval])
     head = "game | player | games: | score or share of the points: | 95 % interval:"
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
     lines = [
@@ -123,18 +125,18 @@ def study(config: Config) -> None:
     """Plays what is missing."""
     check_names(config.games, config.leaves)
     results = known_results(config, "search.json", indent=1)
-    for cell in cells(config):
-        about = cell.about
-        known = results.get(cell.name, {"games": 0})
-        if known["games"] < cell.games or not about.items() <= known.items():
-            words = [*cell.name.replace(",", "").split(), *map(str, about.values())]
+    for pairing in pairings(config):
+        about = pairing.about
+        known = results.get(pairing.name, {"games": 0})
+        if known["games"] < pairing.games or not about.items() <= known.items():
+            words = [*pairing.name.replace(",", "").split(), *map(str, about.values())]
             file = config.runs / f"{'-'.join(words)}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            found = scored(
-                variant(cell.label), cell.player, cell.games, FIRST_SEED, cell.opponent, about["plies"],
+            result = scored(
+                variant(pairing.label), pairing.player, pairing.games, FIRST_SEED, pairing.opponent, about["plies"],
                 processes=config.processes, cluster=config.cluster, file=file, resume=file.exists(),
             )  # fmt: skip
-            results.keep(cell.name, found | about, f"{cell.name}: {found['mean']:.4g}")
+            results.keep(pairing.name, result | about, f"{pairing.name}: {result['mean']:.4g}")
             report(config, results)
     if results:
         report(config, results)

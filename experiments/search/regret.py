@@ -50,7 +50,7 @@ PATIENCE = 2000
 """Draws without a new decision after which there are taken to be no more."""
 
 
-class Truth(NamedTuple):
+class SolvedGame(NamedTuple):
     """A variant whose exact values are known, and the random actions that lead to its decisions."""
 
     name: str
@@ -61,12 +61,12 @@ class Truth(NamedTuple):
 Decision = tuple[State, dict[str, float]]
 """A position, and the exact value of each legal action by its name."""
 CONNECT_FOUR = "Connect Four"
-TRUTHS = {
-    "Trap 3x3": Truth("trap", {"size": 3}, (0, 4)),
-    "Sim": Truth("cassis", {}, (2, 11)),
-    "3x3, three in a row": Truth("trilobite", {}, (0, 8)),
-    "5x5, four in a row": Truth("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
-    CONNECT_FOUR: Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
+SOLVED_GAMES = {
+    "Trap 3x3": SolvedGame("trap", {"size": 3}, (0, 4)),
+    "Sim": SolvedGame("cassis", {}, (2, 11)),
+    "3x3, three in a row": SolvedGame("trilobite", {}, (0, 8)),
+    "5x5, four in a row": SolvedGame("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
+    CONNECT_FOUR: SolvedGame("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
 }
 """The games, each with an exact solver."""
 
@@ -75,7 +75,7 @@ TRUTHS = {
 class Config(Study):
     """Measures regret and writes positions/*.jsonl, regret.json and regret.md."""
 
-    games: tuple[str, ...] = tuple(TRUTHS)
+    games: tuple[str, ...] = tuple(SOLVED_GAMES)
     """Games to measure on; none: only the page is made again."""
     positions: int = 300
     """Critical decisions of each game."""
@@ -87,7 +87,7 @@ class Config(Study):
 
 def game_of(label: str) -> Game:
     """Returns a game."""
-    return find_game(TRUTHS[label].name, **TRUTHS[label].options)
+    return find_game(SOLVED_GAMES[label].name, **SOLVED_GAMES[label].options)
 
 
 def from_games() -> Iterator[Decision]:
@@ -95,8 +95,8 @@ def from_games() -> Iterator[Decision]:
     rows = [row for row in critical.read() if row.kind == "played"]
     names, worth = game_of(CONNECT_FOUR).actions, {letter: value for value, letter in critical.LETTERS.items()}
     for k in np.random.default_rng(FIRST_SEED).permutation(len(rows)):
-        told = zip(names, rows[k].columns, strict=True)
-        yield rows[k].state, {name: worth[letter] for name, letter in told if letter in worth}
+        letters = zip(names, rows[k].columns, strict=True)
+        yield rows[k].state, {name: worth[letter] for name, letter in letters if letter in worth}
 
 
 def solved(label: str, seed: int) -> Iterator[Decision]:
@@ -106,7 +106,7 @@ def solved(label: str, seed: int) -> Iterator[Decision]:
     solver = exact_solver(game, TABLE_MB)
     seen: set[State] = set()
     idle = 0
-    for state in random_positions(game, seed, TRUTHS[label].plies):
+    for state in random_positions(game, seed, SOLVED_GAMES[label].plies):
         idle += 1
         if idle > PATIENCE:
             return
@@ -126,14 +126,14 @@ def positions(config: Config, label: str) -> list[Decision]:
     lines = read_text(path).splitlines() if path else []
     if len(lines) < config.positions:
         drawn = dict(islice(from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED), config.positions))
-        told = (
+        entries = (
             {"position": str(s), "values": {n: round(v, 9) for n, v in values.items()}} for s, values in drawn.items()
         )
-        lines = [json.dumps(line) for line in told]
+        lines = [json.dumps(line) for line in entries]
         target = config.target(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, ("\n".join(lines) + "\n").encode())
-    return [(game.parse(told["position"]), told["values"]) for told in map(json.loads, lines[: config.positions])]
+    return [(game.parse(entry["position"]), entry["values"]) for entry in map(json.loads, lines[: config.positions])]
 
 
 def players(config: Config, game: Game) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -152,17 +152,17 @@ def players(config: Config, game: Game) -> Iterator[tuple[str, dict[str, Any]]]:
         yield text(ROLLOUTS, "hand-made", ms), about(game, "hand-made", trees=True)
 
 
-def measured(text: str, game: Game, asked: list[Decision]) -> dict[str, Any]:
+def measured(text: str, game: Game, decisions: list[Decision]) -> dict[str, Any]:
     """Returns what a player loses on decisions, each asked for on its own."""
     who = player(text, game, seed=1)
-    who.choose(asked[0][0])  # compiled and warm from here on
-    lost = np.array([max(values.values()) - values[game.actions[who.choose(state)]] for state, values in asked])
-    low, high = mean_interval(lost)
+    who.choose(decisions[0][0])  # compiled and warm from here on
+    regrets = np.array([max(values.values()) - values[game.actions[who.choose(state)]] for state, values in decisions])
+    low, high = mean_interval(regrets)
     return {
-        "regret": float(lost.mean()),
+        "regret": float(regrets.mean()),
         **bounds((max(low, 0.0), high)),  # no regret is negative
-        "kept": float((lost <= EQUAL).mean()),
-        "positions": len(asked),
+        "kept": float((regrets <= EQUAL).mean()),
+        "positions": len(decisions),
     }
 
 
@@ -176,30 +176,30 @@ def report(config: Config, results: Results) -> None:
         "Times are processor time.",
         "",
     ]
-    for label, found in results.items():
+    for label, rows_of_game in results.items():
         rows = [
             [f"`{text}`", f"{r['regret']:.4f}", interval_text(r["ci_low"], r["ci_high"], ".4f"), f"{r['kept']:.1%}"]
-            for text, r in found.items()
+            for text, r in rows_of_game.items()
         ]
-        count = next(iter(found.values()))["positions"]
+        count = next(iter(rows_of_game.values()))["positions"]
         lines += section(f"{label}, {count} decisions", table("player | regret: | 95 % interval: | value kept:", rows))
-    lines += bootstrapped(r for found in results.values() for r in found.values())
+    lines += bootstrapped(r for rows_of_game in results.values() for r in rows_of_game.values())
     write_page(config, "regret.md", signed(replace(config, games=Config.games), lines))
 
 
 def study(config: Config) -> None:
     """Measures what is missing."""
     for label in config.games:
-        need_among(label, TRUTHS, "--games")
+        need_among(label, SOLVED_GAMES, "--games")
     results = known_results(config, "regret.json", indent=1)
     for label in config.games:
-        asked, game = positions(config, label), game_of(label)
-        for name, told in players(config, game):
+        decisions, game = positions(config, label), game_of(label)
+        for name, what in players(config, game):
             known = results.get(label, {})
             row = known.get(name, {"positions": 0})
-            if row["positions"] < len(asked) or not told.items() <= row.items():
-                found = {**measured(name, game, asked), **told}
-                results.keep(label, {**known, name: found}, f"{label}, {name}: {found['regret']:.4f}")
+            if row["positions"] < len(decisions) or not what.items() <= row.items():
+                result = {**measured(name, game, decisions), **what}
+                results.keep(label, {**known, name: result}, f"{label}, {name}: {result['regret']:.4f}")
                 report(config, results)
     if results:
         report(config, results)

@@ -7,7 +7,7 @@ A study of matches is a module like this one; `python -m leafwise.experiments.tr
 `mine.json` and `mine.md` beside it. Nothing else has to name it. `experiments/trap/sizes.py` is a short one.
 
     @dataclass(frozen=True)
-    class Config(PlacedStudy):
+    class Config(DistributedStudy):
         '''Has two leaves of Trap meet.'''
 
         games: int = 200
@@ -61,7 +61,7 @@ from leafwise.training.runs.folder import command_of, need_train_extra
 EXPERIMENTS = Path(__file__).resolve().parents[1]
 CHECKOUT = EXPERIMENTS if (EXPERIMENTS.parent / "pyproject.toml").exists() else None
 """The folder of the studies with their data; None where the package is installed, for a wheel holds their code only."""
-PLACES = ("processes", "cluster")
+WHERE = ("processes", "cluster")
 """Options of some studies that say where the work is done, which changes no result."""
 P = TypeVar("P")
 R = TypeVar("R")
@@ -90,7 +90,7 @@ class Study:
     @property
     def repeated_by(self) -> str:
         """The command that repeats the study: all options but the folders, and where it is worked on."""
-        where = {field.name: field.default for field in fields(self) if field.name in PLACES}
+        where = {field.name: field.default for field in fields(self) if field.name in WHERE}
         plain: dict[str, Any] = {"out": None, "data": None, **where}
         return command_of(self.program().split(), replace(self, **plain))
 
@@ -108,30 +108,30 @@ class Study:
             )
         return folder / name
 
-    def found(self, name: str) -> tuple[Path | None, str]:
+    def find_file(self, name: str) -> tuple[Path | None, str]:
         """Returns a file that the study reads, None where there is none, and in words where it may be."""
         folders = (self.out or self.home, self.data or self.home)
-        places = list(dict.fromkeys(folder / name for folder in folders if folder is not None))
-        where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise"
-        return next(filter(Path.exists, places), None), where
+        paths = list(dict.fromkeys(folder / name for folder in folders if folder is not None))
+        where = " or ".join(repr(str(path)) for path in paths) or "an installed leafwise"
+        return next(filter(Path.exists, paths), None), where
 
     def source(self, name: str) -> Path | None:
         """Returns a file of what is known already; None, with a line on standard error, if there is none."""
-        file, where = self.found(name)
+        file, where = self.find_file(name)
         if file is None:
             print(f"no {name} in {where}, --data names a folder: everything is worked out anew", file=sys.stderr)
         return file
 
     def needed(self, name: str, maker: str) -> Path:
         """Returns a file that the study cannot do without; raises ValueError that says what would write it."""
-        file, where = self.found(name)
+        file, where = self.find_file(name)
         if file is None:
             raise UserError(f"expected {name}, found none in {where}; {maker} writes it, --data names its folder")
         return file
 
 
 @dataclass(frozen=True)
-class PlacedStudy(Study):
+class DistributedStudy(Study):
     """A study whose work is done in pieces, by this process or by others; that changes no result."""
 
     processes: int = 1
@@ -207,9 +207,9 @@ def results_of(study: Study, name: str, models: Sequence[str] = (), command: str
     return known_results(study, name, {"command": command or study.repeated_by, "models": digests}, indent=1, anew=anew)
 
 
-def write_json(study: Study, name: str, found: Any, indent: int | None = 1) -> None:
+def write_json(study: Study, name: str, content: Any, indent: int | None = 1) -> None:
     """Writes a JSON file to the study's folder."""
-    write_atomically(study.target(name), (json.dumps(found, indent=indent) + "\n").encode())
+    write_atomically(study.target(name), (json.dumps(content, indent=indent) + "\n").encode())
 
 
 def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
@@ -226,14 +226,14 @@ def section(title: str, *parts: str | list[str]) -> list[str]:
     return [line for part in lines for line in (*part, "")]
 
 
-def share(found: Mapping[str, Any], name: str = "mean", more: str = "") -> str:
+def share(figures: Mapping[str, Any], name: str = "mean", more: str = "") -> str:
     """Returns a share with its 95 % interval, and what else is told in the parentheses."""
-    return f"{found[name]:.1%} ({interval_text(found['ci_low'], found['ci_high'], '.1%')}{more})"
+    return f"{figures[name]:.1%} ({interval_text(figures['ci_low'], figures['ci_high'], '.1%')}{more})"
 
 
-def points(found: Mapping[str, Any]) -> list[str]:
+def points(figures: Mapping[str, Any]) -> list[str]:
     """Returns two cells: a mean score, its 95 % interval."""
-    return [f"{found['mean']:,.0f}", interval_text(found["ci_low"], found["ci_high"], ",.0f")]
+    return [f"{figures['mean']:,.0f}", interval_text(figures["ci_low"], figures["ci_high"], ",.0f")]
 
 
 def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -241,8 +241,8 @@ def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
 
     They were measured before intervals were those of `leafwise.training.evaluation.statistics`, and their samples are not kept.
     """
-    with_intervals = [found for found in figures if "ci_low" in found]
-    old = sum(found.get("interval") == "bootstrap" for found in with_intervals)
+    with_intervals = [one for one in figures if "ci_low" in one]
+    old = sum(one.get("interval") == "bootstrap" for one in with_intervals)
     if not old:
         return []
     count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
@@ -373,14 +373,14 @@ def scored(
         played = evaluate(game, text, games, seed, **where)
         for fault in played.faults:
             raise UserError(f"expected players without faults, got {fault.kind} of {fault.player}: {fault.what}")
-        told = {"mean": played.mean, **bounds(played.interval()), "games": games}
-        return {**told, "seconds": played.seconds_per_move}
+        figures_of_player = {"mean": played.mean, **bounds(played.interval()), "games": games}
+        return {**figures_of_player, "seconds": played.seconds_per_move}
     tournament = arena(game, {OWN: from_text(text), OTHER: from_text(opponent)}, games, plies=plies, seed=seed, **where)
     figures = tournament.figures()
     for fault in figures["faults"]:
         name = text if fault["player"] == OWN else opponent
         raise UserError(f"expected players without faults, got {fault['kind']} of {name}: {fault['what']}")
     tally = tournament.tally(OWN, OTHER)
-    own = next(line for line in figures["standings"] if line["player"] == OWN)
+    line_of_player = next(line for line in figures["standings"] if line["player"] == OWN)
     share = {name: (1 + tally[name]) / 2 for name in ("mean", "ci_low", "ci_high")}
-    return {**share, "games": tally["games"], "seconds": own["seconds_per_move"]}
+    return {**share, "games": tally["games"], "seconds": line_of_player["seconds_per_move"]}

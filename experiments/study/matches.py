@@ -14,14 +14,14 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study import PlacedStudy, Results, digest_of, known_results, share, table, write_page
+from leafwise.experiments.study import DistributedStudy, Results, digest_of, known_results, share, table, write_page
 from leafwise.models.files import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
 from leafwise.training.evaluation.results import Evaluation, missing_seeds
 from leafwise.training.evaluation.statistics import Unit, bounds, mean_interval, points_interval, rate
 
 ELSEWHERE = "give another --data and --out"
-Found = Mapping[str, Any]
+KeptMatch = Mapping[str, Any]
 """What is kept of a match: its players, the scores in the order of seeds, figures."""
 
 
@@ -39,7 +39,7 @@ class Match:
     """Seeds between two times that games are written."""
     network: str | None = None
     """What tells a learned leaf's file from others: games of another are played anew."""
-    play: Callable[[Match, range, PlacedStudy], Evaluation] | None = None
+    play: Callable[[Match, range, DistributedStudy], Evaluation] | None = None
     """What plays seeds in place of `evaluate`."""
 
     def __post_init__(self) -> None:
@@ -50,13 +50,13 @@ class Match:
     @property
     def about(self) -> dict[str, Any]:
         """What is kept of players and seeds."""
-        told = {
+        texts = {
             "player": self.player,
             "opponent": self.opponent,
             "first_seed": self.first_seed,
             "network": self.network,
         }
-        return {name: text for name, text in told.items() if text is not None}
+        return {name: text for name, text in texts.items() if text is not None}
 
 
 def network_of(leaf: str, game: Game) -> str | None:
@@ -64,16 +64,16 @@ def network_of(leaf: str, game: Game) -> str | None:
     return None if leaf in game.scores else digest_of(need_shipped(game) if leaf == LEARNED else leaf)
 
 
-def points_figures(found: Found) -> dict[str, Any]:
+def points_figures(kept: KeptMatch) -> dict[str, Any]:
     """Returns share of the points, its 95 % interval and Elo from returns, two games a seed."""
-    points = (1 + np.array(found["scores"]).reshape(-1, 2).mean(axis=1)) / 2
+    points = (1 + np.array(kept["scores"]).reshape(-1, 2).mean(axis=1)) / 2
     elo, error = rate(2, [Unit(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
     return {"share": float(points.mean()), **bounds(points_interval(points)), "elo": elo, "elo_error": error}
 
 
-def score_figures(found: Found) -> dict[str, Any]:
+def score_figures(kept: KeptMatch) -> dict[str, Any]:
     """Returns mean with its 95 % interval and median of the scores of a player alone."""
-    scores = np.array(found["scores"], dtype=np.float64)
+    scores = np.array(kept["scores"], dtype=np.float64)
     return {
         "games": len(scores),
         "mean": float(scores.mean()),
@@ -82,19 +82,19 @@ def score_figures(found: Found) -> dict[str, Any]:
     }
 
 
-def with_figures(title: str, found: Any, figures: Callable[[Found], dict[str, Any]]) -> dict[str, Any]:
+def with_figures(title: str, kept: Any, figures: Callable[[KeptMatch], dict[str, Any]]) -> dict[str, Any]:
     """Returns a kept match with its figures; raises ValueError for what is no match with scores."""
     try:
-        if not found["scores"]:
+        if not kept["scores"]:
             raise ValueError("no scores")
-        return {**found, **figures(found)}
+        return {**kept, **figures(kept)}
     except UserError:
         raise
     except (KeyError, TypeError, ValueError, IndexError) as problem:
-        raise UserError(f"{title}: expected a match with its scores, got {found!r:.80}; {ELSEWHERE}") from problem
+        raise UserError(f"{title}: expected a match with its scores, got {kept!r:.80}; {ELSEWHERE}") from problem
 
 
-def more_games(known: Found, more: Evaluation) -> dict[str, Any]:
+def more_games(known: KeptMatch, more: Evaluation) -> dict[str, Any]:
     """Returns what is kept of a match: scores, and where they are known highest cells, moves and time a move."""
     kept: dict[str, Any] = {"scores": [*known.get("scores", []), *more.scores.tolist()]}
     if more.best_cells.any() and ("best_cells" in known or not known.get("scores")):
@@ -106,22 +106,24 @@ def more_games(known: Found, more: Evaluation) -> dict[str, Any]:
     return {**known, **kept}
 
 
-def played(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
+def played(match: Match, seeds: range, config: DistributedStudy) -> Evaluation:
     """Returns the games of some seeds; raises ValueError for players who fail in one: that is no result of a study."""
     if match.play is not None:
         return match.play(match, seeds, config)
-    found = evaluate(
+    evaluation = evaluate(
         match.game, match.player, match.game.players * len(seeds), seeds[0], opponent=match.opponent,
         processes=config.processes, cluster=config.cluster,
     )  # fmt: skip
-    for fault in found.faults:
+    for fault in evaluation.faults:
         raise UserError(f"expected players without faults, got {fault.kind} of {fault.player}: {fault.what}")
-    return found
+    return evaluation
 
 
-def play(match: Match, results: Results, config: PlacedStudy, figures: Callable[[Found], dict[str, Any]]) -> None:
+def play(
+    match: Match, results: Results, config: DistributedStudy, figures: Callable[[KeptMatch], dict[str, Any]]
+) -> None:
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
-    known: Found = results.get(match.title, {})
+    known: KeptMatch = results.get(match.title, {})
     for name in ("player", "opponent", "first_seed"):
         needed = name in known or (name == "first_seed" and known)
         if needed and known.get(name) != match.about.get(name):
@@ -135,24 +137,24 @@ def play(match: Match, results: Results, config: PlacedStudy, figures: Callable[
     for seeds in missing_seeds(done, match.games // players, match.block, match.first_seed):
         known = match.about | more_games(known, played(match, seeds, config))
         known |= figures(known)
-        told = f"{known['share']:.1%}" if "share" in known else f"{known['mean']:,.0f}"
+        result = f"{known['share']:.1%}" if "share" in known else f"{known['mean']:,.0f}"
         results.keep(
-            match.title, known, f"{match.title}, {players * seeds.stop - players * match.first_seed} games: {told}"
+            match.title, known, f"{match.title}, {players * seeds.stop - players * match.first_seed} games: {result}"
         )
 
 
-def points_table(results: Mapping[str, Found]) -> list[str]:
+def points_table(results: Mapping[str, KeptMatch]) -> list[str]:
     """Returns the table of matches between two players."""
     rows = []
-    for title, found in results.items():
-        scores = np.array(found["scores"])
+    for title, kept in results.items():
+        scores = np.array(kept["scores"])
         counts = " / ".join(str(int((scores == result).sum())) for result in (1, 0, -1))
-        rated = f"{found['elo']:+.0f} ± {found['elo_error']:.0f}"
-        rows.append([title, f"{len(scores)}", counts, share(found, "share"), rated])
+        rated = f"{kept['elo']:+.0f} ± {kept['elo_error']:.0f}"
+        rows.append([title, f"{len(scores)}", counts, share(kept, "share"), rated])
     return table("match | games | won / drawn / lost | share of the points (95 %) | Elo", rows)
 
 
-C = TypeVar("C", bound=PlacedStudy)
+C = TypeVar("C", bound=DistributedStudy)
 
 
 @dataclass(frozen=True)
@@ -162,13 +164,13 @@ class MatchStudy(Generic[C]):
     name: str
     matches: Callable[[C], Iterable[Match]]
     page: Callable[[C, Results], list[str]]
-    figures: Callable[[Found], dict[str, Any]] = points_figures
+    figures: Callable[[KeptMatch], dict[str, Any]] = points_figures
 
     def __call__(self, config: C) -> Results:
         """Works through the matches and returns all results; the page tells all that is known, whatever was asked for."""
         wanted = list(self.matches(config))
         results = known_results(config, f"{self.name}.json")
-        results.update({title: with_figures(title, found, self.figures) for title, found in results.items()})
+        results.update({title: with_figures(title, kept, self.figures) for title, kept in results.items()})
         for match in wanted:
             play(match, results, config, self.figures)
             write_page(config, f"{self.name}.md", self.page(config, results))

@@ -15,8 +15,8 @@ import numpy as np
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, points, table
-from leafwise.experiments.study.matches import Found, Match, MatchStudy, score_figures
+from leafwise.experiments.study import DistributedStudy, Results, command, points, table
+from leafwise.experiments.study.matches import KeptMatch, Match, MatchStudy, score_figures
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
 SCORES = ("openness", "openness_wegner", "rows", "rows_cli", "total_score", "empty_spaces")
@@ -36,21 +36,21 @@ MILESTONES = (384, 768, 1536, 3072, 6144)
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays the hand-made players of Threes on paired seeds and writes baselines.json and baselines.md."""
 
 
-def figures(found: Found) -> dict[str, Any]:
+def figures(kept: KeptMatch) -> dict[str, Any]:
     """Returns mean, median and the shares of games with each milestone; of some games only these shares are known."""
-    cells, games = np.array(found.get("best_cells", [])), len(found["scores"])
+    cells, games = np.array(kept.get("best_cells", [])), len(kept["scores"])
     if len(cells) == games:
         values = 3 * 2.0 ** (cells - 3)
         reached = {str(tile): float((values >= tile).mean()) for tile in MILESTONES}
-    elif found["games"] == games:
-        reached = found["reached"]
+    elif kept["games"] == games:
+        reached = kept["reached"]
     else:
         raise UserError(f"expected the highest cells of {games} games, got {len(cells)}; give another --data and --out")
-    return {**score_figures(found), "reached": reached}
+    return {**score_figures(kept), "reached": reached}
 
 
 def matches(config: Config) -> Iterator[Match]:
@@ -89,13 +89,13 @@ def page(config: Config, results: Results) -> list[str]:
     ]
 
 
-def side_by_side(name: str, found: dict[str, Any]) -> list[list[str]]:
+def side_by_side(name: str, result: dict[str, Any]) -> list[list[str]]:
     """Returns two rows of a player: as published, and here."""
-    scores, reached = found["scores"], found["reached"].values()
-    here = min(scores), found["median"], max(scores), *(100 * share for share in reached)
+    scores, reached = result["scores"], result["reached"].values()
+    measured = min(scores), result["median"], max(scores), *(100 * share for share in reached)
     return [
-        [f"`{name}`", whose, f"{games}", *(f"{n:,.0f}" for n in own[:3]), *(f"{n:.0f} %" for n in own[3:])]
-        for whose, games, own in (("published", 100, PUBLISHED[name]), ("here", found["games"], here))
+        [f"`{name}`", whose, f"{games}", *(f"{n:,.0f}" for n in figures[:3]), *(f"{n:.0f} %" for n in figures[3:])]
+        for whose, games, figures in (("published", 100, PUBLISHED[name]), ("here", result["games"], measured))
     ]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     command,
     digest_of,
@@ -27,7 +27,7 @@ from leafwise.experiments.study import (
     table,
     with_bars,
 )
-from leafwise.experiments.study.matches import Found, Match, MatchStudy
+from leafwise.experiments.study.matches import KeptMatch, Match, MatchStudy
 from leafwise.experiments.threes.baselines import figures
 from leafwise.models.files import model_path
 from leafwise.models.ntuple import load_ntuples, merged
@@ -66,7 +66,7 @@ RANKS = {3072: 13, 6144: 14, 12288: 15}
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Compares learned and hand-made leaves of Threes and writes learned.json, learned.md and learned.png."""
 
     parts: tuple[str, ...] = PARTS
@@ -83,13 +83,13 @@ class Config(PlacedStudy):
     """Milliseconds a move of the part time."""
 
 
-def play_compiled(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
+def play_compiled(match: Match, seeds: range, config: DistributedStudy) -> Evaluation:
     """Plays games of an n-tuple network, compiled: the player's text is model, depth and cutoff."""
     model, depth, cutoff = match.player.rsplit(" ", 2)
     where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster}
     network = merged(load_ntuples(model_path(model), THREES))
-    found = play_games(network, int(depth), seeds[0], len(seeds), cutoff=float(cutoff), **where)
-    return Evaluation(model, seeds[0], found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1))
+    result = play_games(network, int(depth), seeds[0], len(seeds), cutoff=float(cutoff), **where)
+    return Evaluation(model, seeds[0], result.scores, result.ranks, result.moves, result.seconds / max(result.moves, 1))
 
 
 def matches(config: Config) -> Iterator[Match]:
@@ -128,13 +128,13 @@ def split(title: str) -> tuple[str, str, int]:
     return part, leaf, int(number)
 
 
-def share_reaching(tile: int, found: Found) -> float:
+def share_reaching(tile: int, kept: KeptMatch) -> float:
     """Returns the share of a player's games with a tile; none reaches one that is larger than one that none reaches."""
-    told = found["reached"]
-    largest = max(told, key=int)
-    if str(tile) in told or not told[largest]:
-        return float(told.get(str(tile), 0.0))
-    return sum(rank >= RANKS[tile] for rank in found["best_cells"]) / found["games"]
+    shares = kept["reached"]
+    largest = max(shares, key=int)
+    if str(tile) in shares or not shares[largest]:
+        return float(shares.get(str(tile), 0.0))
+    return sum(rank >= RANKS[tile] for rank in kept["best_cells"]) / kept["games"]
 
 
 def score_table(results: Results, part: str) -> list[str]:
@@ -191,9 +191,11 @@ def plot(results: Results, path: Path) -> None:
                 ms = number if part == "time" else 1000 * r["seconds_per_move"]
                 leaves.setdefault(leaf, []).append((ms, r["mean"], r["ci_low"], r["ci_high"]))
             numbers = [split(title)[2] for title in titles]
-            for leaf, found in leaves.items():
+            for leaf, points_of_leaf in leaves.items():
                 label, colour = f"{leaf}, {unit.format(min(numbers), max(numbers))}", colours.get(leaf)
-                colours[leaf] = with_bars(axes, *zip(*found, strict=True), fmt=marker, label=label, color=colour)
+                colours[leaf] = with_bars(
+                    axes, *zip(*points_of_leaf, strict=True), fmt=marker, label=label, color=colour
+                )
         for name, (ms, mean) in PUBLISHED.items():
             axes.plot(ms, mean, "k*", markersize=10)
             axes.annotate(name, (ms, mean), xytext=(6, 9), textcoords="offset points", ha="right", fontsize=8)

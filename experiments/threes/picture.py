@@ -39,12 +39,12 @@ class Config(Study):
 def study(config: Config) -> None:
     """Plays to the position and draws it."""
     target, game = config.target("values.png"), find_game("threes")
-    own = player(f'search:"{config.leaf}",depth=1', game, leaf=named_leaf)
-    states = pictured(play_game(game, [own], config.seed, config.moves).record())
+    who = player(f'search:"{config.leaf}",depth=1', game, leaf=named_leaf)
+    states = pictured(play_game(game, [who], config.seed, config.moves).record())
     state = next(state for state in reversed(states) if not state.is_terminal)
     search = Search(game, named_leaf(game, config.leaf), depth=config.depth)
-    units, found = units_of(game, config.leaf), search(state).action_values
-    values = {name: units(value) for name, value in found.items()} if units else found
+    units, action_values = units_of(game, config.leaf), search(state).action_values
+    values = {name: units(value) for name, value in action_values.items()} if units else action_values
     picture = Image.fromarray(draw(state.row, game.tables(), values).rgb())
     data = io.BytesIO()
     captioned(picture, f"numbers: {units.name if units else PLAIN}").save(data, "PNG")

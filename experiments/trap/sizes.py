@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command
+from leafwise.experiments.study import DistributedStudy, Results, command
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
 from leafwise.experiments.trap.turns import whole_turns
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays the matches of Trap's sizes and writes sizes.json and sizes.md."""
 
     sizes: tuple[int, ...] = (5, 6, 7, 8, 9)
@@ -37,9 +37,9 @@ def matches(config: Config) -> Iterator[Match]:
     for size in config.sizes:
         board = game("trap", size=size)
         for seconds in config.seconds:
-            own, rival = (whole_turns(leaf, seconds) for leaf in ("learned", config.rival))
+            learned, rival = (whole_turns(leaf, seconds) for leaf in ("learned", config.rival))
             title, network = f"{size}x{size}, {1000 * seconds:g} ms a turn", network_of("learned", board)
-            yield Match(title, board, own, config.games, rival, config.first_seed, network=network)
+            yield Match(title, board, learned, config.games, rival, config.first_seed, network=network)
 
 
 def page(config: Config, results: Results) -> list[str]:

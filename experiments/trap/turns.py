@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command
+from leafwise.experiments.study import DistributedStudy, Results, command
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays the matches of Trap's search of whole turns and writes turns.json and turns.md."""
 
     model: str = "learned"
@@ -54,8 +54,8 @@ def matches(config: Config) -> Iterator[Match]:
         for kind in config.rival_searches:
             need_among(kind, SEARCHES, "rival_searches")
             title = f"{1000 * seconds:g} ms a turn, against `{config.rival}` searched by {kind}"
-            own, rival = whole_turns(config.model, seconds), SEARCHES[kind](config.rival, seconds)
-            yield Match(title, trap, own, config.games, rival, config.first_seed, network=network)
+            whole, rival = whole_turns(config.model, seconds), SEARCHES[kind](config.rival, seconds)
+            yield Match(title, trap, whole, config.games, rival, config.first_seed, network=network)
 
 
 def page(config: Config, results: Results) -> list[str]:

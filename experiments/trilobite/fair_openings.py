@@ -53,17 +53,17 @@ def study(config: Config) -> None:
     """Finds the openings that are missing."""
     known = config.source(FILE)
     solver = Solver(LARGE, TABLE_MB)
-    tried, found = read(known) if known else (0, [])
+    tried, openings = read(known) if known else (0, [])
     states = islice(random_positions(LARGE, FINAL_SEED, PLIES), tried, None)
-    for _ in track(range(len(found), config.openings), "fair openings"):
+    for _ in track(range(len(openings), config.openings), "fair openings"):
         state = next(states)
         tried += 1
-        while state in found or not is_fair(solver, state):
+        while state in openings or not is_fair(solver, state):
             state = next(states)
             tried += 1
-        found.append(state)
+        openings.append(state)
         head = f"{tried} positions after {PLIES[0]} to {PLIES[1]} random moves, seed {FINAL_SEED}: the fair ones"
-        write_page(config, FILE, [head, *map(str, found)])
+        write_page(config, FILE, [head, *map(str, openings)])
 
 
 main = command(Config, study)

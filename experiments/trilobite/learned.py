@@ -26,7 +26,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     bootstrapped,
     command,
@@ -53,7 +53,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Measures learned leaves of Trilobite."""
 
     small: str = "trilobite"
@@ -94,19 +94,19 @@ def judge_small(config: Config, results: Results) -> list[str]:
     boards = cache(lambda: every_board(game("trilobite")))
 
     models = (config.small, *config.others, "")
-    found = [results.find(f"3x3, {m or 'hand-made'}", lambda: leaves.judge(boards(), m)) for m in models]  # noqa: B023
-    rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in found]
+    results_of_models = [results.find(f"3x3, {m or 'hand-made'}", lambda: leaves.judge(boards(), m)) for m in models]  # noqa: B023
+    rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in results_of_models]
     lines = ["## 3x3: every reachable unfinished board, one-ply play", "", *table("leaf | keeps the value", rows), ""]
-    asked = [results.find(f"3x3, {text}", partial(judge_player, boards, text)) for text in config.players]
-    rows = [[f["player"], f"{f['kept']} of {f['positions']}"] for f in asked]
+    results_of_players = [results.find(f"3x3, {text}", partial(judge_player, boards, text)) for text in config.players]
+    rows = [[f["player"], f"{f['kept']} of {f['positions']}"] for f in results_of_players]
     return [*lines, *(["The same of players:", "", *table("player | keeps the value", rows), ""] if rows else [])]
 
 
 def judge_player(boards: Callable[[], Judged], text: str) -> dict[str, Any]:
     """Returns in how many positions a player keeps the value."""
     judged = boards()
-    asked = player(text, judged.game)
-    chosen = np.array([asked.choose(State.unchecked(judged.game, row)) for row in judged.rows])
+    who = player(text, judged.game)
+    chosen = np.array([who.choose(State.unchecked(judged.game, row)) for row in judged.rows])
     return {"player": text, "kept": int(judged.kept(chosen).sum()), "positions": len(chosen)}
 
 
@@ -124,11 +124,11 @@ def judge_large(config: Config, results: Results, learned: Evaluator) -> list[st
     rows = []
     for kind, source in zip(KINDS, sources, strict=True):
         for depth in (1, *config.depths):
-            found = results.find(
+            shares = results.find(
                 f"7x6, {kind}, depth {depth}",
                 lambda: leaves.compare_choices(source(), learned, LARGE.score(), depth),  # noqa: B023
             )
-            rows.append(leaves.share_row(kind, found))
+            rows.append(leaves.share_row(kind, shares))
     low, high = config.plies
     lines = [f"## 7x6: critical positions after {low} to {high} moves, share of choices that keep the value", ""]
     lines += [f"- {kind}: {what}" for kind, what in KINDS.items()]

@@ -72,13 +72,13 @@ class Book:
 
     def key(self, state: State) -> int:
         """Returns the number that a position is stored under."""
-        own, filled = state.row[state.current_player], state.row[0] | state.row[1]
-        return int(key_of(own, filled, left_in(state), self.solver.memory))
+        player, filled = state.row[state.current_player], state.row[0] | state.row[1]
+        return int(key_of(player, filled, left_in(state), self.solver.memory))
 
     def after(self, states: Iterable[State]) -> list[State]:
         """Returns the unfinished positions after any move, one of each pair of mirror images."""
-        found = (state.play(name) for state in states for name in state.legal_names)
-        return list({self.key(state): state for state in found if not state.is_terminal}.values())
+        after = (state.play(name) for state in states for name in state.legal_names)
+        return list({self.key(state): state for state in after if not state.is_terminal}.values())
 
     def add(self, state: State, score: int) -> None:
         """Keeps a score."""

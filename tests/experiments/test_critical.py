@@ -49,19 +49,19 @@ def test_late_positions_are_solved_alike_by_a_table_of_another_size() -> None:
 
 def test_a_position_in_which_every_move_loses_is_not_critical() -> None:
     open_three = positions.after("2233")  # the first has two in a row with both ends open: any third chip there wins
-    assert positions.judged(positions.Config(), positions.OPENING, open_three, (1, 1, 2, 2)) is None
+    assert positions.row_of(positions.Config(), positions.OPENING, open_three, (1, 1, 2, 2)) is None
     assert positions.after("22334").legal_actions == (0, 1, 2, 3, 4, 5, 6)
 
 
 def test_a_program_is_judged_and_plays() -> None:
-    some, opening = LATE[:20], positions.Position(positions.OPENING, "44444" + "1122766", "D", "DLLLLLL")
+    some, opening = LATE[:20], positions.PositionRow(positions.OPENING, "44444" + "1122766", "D", "DLLLLLL")
     with Program(command(LEFTMOST)) as program:
-        found = study.go_on(lambda: study.asked("", program), study.Perfect, {}, some, [opening], 0)
+        found = study.go_on(lambda: study.timed_player("", program), study.Perfect, {}, some, [opening], 0)
         assert found is not None
         expected = "".join(str(int(p.columns[p.state.legal_actions[0]] == p.value)) for p in some)
         assert found["kept"] == expected
         assert found["ms"] > 0
-        ends = study.go_on(lambda: study.asked("", program), study.Perfect, found, some, [opening], 0)
+        ends = study.go_on(lambda: study.timed_player("", program), study.Perfect, found, some, [opening], 0)
     assert ends is not None
     assert (ends["empty"], len(ends["openings"])) == ("", 2)
     assert set(ends["openings"]) <= set("WDL")
@@ -71,7 +71,7 @@ def test_a_program_is_judged_and_plays() -> None:
 
 def test_a_player_has_a_row_when_it_has_answered_all() -> None:
     found = {"kept": "1" * len(LATE), "ms": 1.0}
-    assert study.go_on(lambda: study.asked("nobody"), study.Perfect, found, LATE, [], 0) is None
+    assert study.go_on(lambda: study.timed_player("nobody"), study.Perfect, found, LATE, [], 0) is None
     assert study.kept_table(ROWS, {"x": found}, "played")[-1].startswith("|---")  # type: ignore[arg-type]
 
 
@@ -95,7 +95,7 @@ def test_the_first_openings_are_of_all_lengths_alike() -> None:
 )
 def test_a_wrong_answer_is_one_line(script: str, message: str) -> None:
     with Program(command(script), patience=1) as program, pytest.raises(ValueError, match=message):
-        study.asked("", program)[0]("", positions.CONNECT_FOUR.start())
+        study.timed_player("", program)[0]("", positions.CONNECT_FOUR.start())
 
 
 def test_what_was_found_with_another_model_is_not_known(tmp_path: Path) -> None:

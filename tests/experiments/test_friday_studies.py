@@ -11,13 +11,13 @@ import pytest
 
 from leafwise.envs.friday import GAME
 from leafwise.experiments.friday import baselines, learned, strength
-from leafwise.experiments.friday.baselines import LEVELS, Entry, Outcome
+from leafwise.experiments.friday.baselines import LEVELS, Entry, GameOutcome
 from leafwise.experiments.friday.strength import Point
 from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.calibration import calibration
 from leafwise.training.evaluation.statistics import mean_interval, share_interval
 
-SMALL = (Point(1, 1, 5), Point(10, 2, 4, judged=True), Point(10, 2, 3, "mcts"), Point(1000, 4, 2))
+SMALL = (Point(1, 1, 5), Point(10, 2, 4, keep_chances=True), Point(10, 2, 3, "mcts"), Point(1000, 4, 2))
 
 
 def test_hand_made_players_go_on_where_they_were(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +42,7 @@ def test_hand_made_players_go_on_where_they_were(tmp_path: Path, capsys: pytest.
 
 
 def test_figures_of_hand_made_players() -> None:
-    outcomes = [Outcome(k % 3 == 0, 7 * k - 20, k % 4, 10 + k, 0.25) for k in range(9)]
+    outcomes = [GameOutcome(k % 3 == 0, 7 * k - 20, k % 4, 10 + k, 0.25) for k in range(9)]
     whole = baselines.figures(outcomes)
     parts = baselines.figures(outcomes[4:], baselines.figures(outcomes[:4]))
     assert json.loads(json.dumps(parts)) == json.loads(json.dumps(whole))
@@ -70,7 +70,7 @@ def test_it_tells_where_intervals_lie_apart_and_players_their_limits() -> None:
     results: dict[str, dict[str, float]] = {}
     for level in LEVELS:
         results |= {f"1 ms, level {level}, {n}": {"ci_low": 0.1 * level, "ci_high": 0.25} for n in learned.LEAVES}
-    told = learned.apart(results, "1 ms")
+    told = learned.separation_line(results, "1 ms")
     assert told == "The interval of the learned leaf lies above all others at level 3, 4, not at level 1, 2."
     texts = (f"search:pirates,{learned.limit(kind, 100)}" for kind in ("depth 2", "10 ms"))
     found = [player(text, GAME) for text in (*texts, strength.PLAN[0].player("pirates"))]
@@ -84,9 +84,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, list[int]]]:
     """Stands in for games, every other of which is won, and notes what is played."""
     found: list[tuple[str, int, list[int]]] = []
 
-    def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> Sequence[Outcome]:
+    def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> Sequence[GameOutcome]:
         found.append((entry.player, entry.level, [seed - strength.FIRST_SEED for seed in seeds]))
-        return [Outcome(seed % 2 == 0, 50, 3, 100, 0.1, (0.5, 0.57, 1.0)) for seed in seeds]
+        return [GameOutcome(seed % 2 == 0, 50, 3, 100, 0.1, (0.5, 0.57, 1.0)) for seed in seeds]
 
     monkeypatch.setattr(strength, "play_block", play_block)
     return found

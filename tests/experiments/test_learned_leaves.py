@@ -9,7 +9,7 @@ import leafwise
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.cassis import critical
 from leafwise.experiments.study import CHECKOUT
-from leafwise.experiments.study.leaves import Match, compare_choices, is_quiet, openings, play_match, subset
+from leafwise.experiments.study.leaves import LeafMatch, compare_choices, is_quiet, openings, play_match, subset
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
 from leafwise.training.evaluation.agreement import Judged, critical_positions, played_lines
@@ -55,7 +55,10 @@ def test_matches_count_for_the_first_search_and_both_seats_are_played() -> None:
     starts = openings(GAME, 12, (0, 3))
     assert len(set(starts)) == 12
     strong, weak = ("", {"depth": 6}), ("", {"depth": 1})
-    one, other = play_match(Match(GAME, (strong, weak)), starts), play_match(Match(GAME, (weak, strong)), starts)
+    one, other = (
+        play_match(LeafMatch(GAME, (strong, weak)), starts),
+        play_match(LeafMatch(GAME, (weak, strong)), starts),
+    )
     assert (one["wins"], one["draws"], one["losses"]) == (other["losses"], other["draws"], other["wins"])
     assert one["wins"] + one["draws"] + one["losses"] == one["games"] == 24
     assert one["share"] > 0.5 > other["share"]
@@ -64,7 +67,7 @@ def test_matches_count_for_the_first_search_and_both_seats_are_played() -> None:
 def test_the_moves_of_a_match_are_decisions() -> None:
     trap = leafwise.game("trap", size=3)  # a turn has two
     side, start = ("", {"depth": 1}), trap.new(1)
-    _, _, moves = Match(trap, (side, side))([start])
+    _, _, moves = LeafMatch(trap, (side, side))([start])
     players = [leafwise.player("search:depth=1", trap) for _ in range(2)]
     played = [play_game(trap, players, 0, seat, opening=start) for seat in (0, 1)]
     assert moves[0] == sum(one.moves for one in played) > sum(one.pace.turns for one in played)

@@ -13,7 +13,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study import PlacedStudy, Results
+from leafwise.experiments.study import DistributedStudy, Results
 from leafwise.experiments.study import matches as runner
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_figures, points_table
 from leafwise.training.evaluation.arena import evaluate
@@ -24,7 +24,7 @@ TRAP = leafwise.game("trap", size=3)
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """A study of one match."""
 
     games: int = 4

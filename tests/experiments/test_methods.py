@@ -13,7 +13,7 @@ import pytest
 
 import leafwise.experiments.methods.__main__ as methods
 from leafwise.experiments.methods import newcomers
-from leafwise.experiments.methods.__main__ import LIKELIEST, PLANS, Plan, Way, trained, words_of
+from leafwise.experiments.methods.__main__ import LIKELIEST, PLANS, GamePlan, Way, trained, words_of
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import method_of, with_recipe
 from leafwise.training.runs.run_options import parse_options
@@ -65,8 +65,8 @@ def test_the_dry_run_tells_the_hours_and_replay_buffers_fit_into_memory(
 def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ways = {"dqn": Way(10), "ppo": Way(10, policy=LIKELIEST)}
     solo, two = (
-        Plan("", "openness", ways, {1: 4, 2: 4}, "mean score"),
-        Plan("", "lines", ways, {1: 4, 2: 4}, "points against it"),
+        GamePlan("", "openness", ways, {1: 4, 2: 4}, "mean score"),
+        GamePlan("", "lines", ways, {1: 4, 2: 4}, "points against it"),
     )
     monkeypatch.setattr(methods, "PLANS", {"threes": solo, "trilobite": two})
     asked: list[str] = []
@@ -77,7 +77,7 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
             raise KeyboardInterrupt
         return {**RUN, "curve": {"tag": "eval/best_elo", "steps": [1, 7], "values": [0.0, 9.0]}}
 
-    def played(config: Any, name: str, plan: Plan, text: str, *more: Any) -> dict[str, Any]:
+    def played(config: Any, name: str, plan: GamePlan, text: str, *more: Any) -> dict[str, Any]:
         asked.append(text)
         return {"mean": 0.5, "ci_low": 0.4, "ci_high": 0.6, "games": 4, "seconds": 0.1}
 
@@ -132,7 +132,7 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
 
 
 def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path: Path) -> None:
-    plan = Plan("", "lines", {}, {1: 8}, "points against it", plies=2)
+    plan = GamePlan("", "lines", {}, {1: 8}, "points against it", plies=2)
 
     def measured(text: str, against: str, games: int) -> dict[str, Any]:
         file = tmp_path / f"{games}.json"

@@ -15,7 +15,7 @@ from PIL import Image
 
 import leafwise
 from leafwise.experiments import boards, cluster, equal_time, reference
-from leafwise.experiments.cluster import ONE, SEVERAL, Spent, summary
+from leafwise.experiments.cluster import ONE, SEVERAL, Usage, summary
 from leafwise.experiments.reference import FIRST_SEED, by_player, play
 from leafwise.experiments.search import __main__ as search
 from leafwise.experiments.study import EXPERIMENTS
@@ -248,8 +248,8 @@ def test_learners_are_trained_and_measured(tmp_path: Path) -> None:
 
 def test_ratios_are_within_a_repeat_and_the_page_tells_them(tmp_path: Path) -> None:
     told = [
-        (ONE, Spent(8.0, 8.0, 0.0)), (SEVERAL, Spent(4.0, 8.0, 150.0)),
-        (ONE, Spent(16.0, 8.0, 0.0)), (SEVERAL, Spent(10.0, 10.0, 160.0)),
+        (ONE, Usage(8.0, 8.0, 0.0)), (SEVERAL, Usage(4.0, 8.0, 150.0)),
+        (ONE, Usage(16.0, 8.0, 0.0)), (SEVERAL, Usage(10.0, 10.0, 160.0)),
     ]  # fmt: skip
     ways = summary(told)
     assert (ways[SEVERAL]["least"], ways[SEVERAL]["most"]) == (1.6, 2.0)

@@ -45,7 +45,7 @@ from leafwise.experiments.trilobite.critical.positions import (
     LETTERS,
     OPENING,
     TABLE_MB,
-    Position,
+    PositionRow,
     after,
     read,
 )
@@ -91,11 +91,11 @@ class Config(Study):
 
 Choose = Callable[[str, State], int]
 """The moves played so far, and the position that they lead to -> an action."""
-Asked = tuple[Choose, Callable[[], float]]
+TimedPlayer = tuple[Choose, Callable[[], float]]
 """What a player chooses, and the clock that its time is read from."""
 
 
-def asked(name: str, program: Program | None = None) -> Asked:
+def timed_player(name: str, program: Program | None = None) -> TimedPlayer:
     """Returns one of this package's players, compiled and warm; or a program."""
     if program is not None:
         return lambda moves, s: CONNECT_FOUR.action(program.choose(moves, s.legal_names, "a column")), time.perf_counter
@@ -128,8 +128,8 @@ def play(choose: Choose, perfect: Perfect, opening: str, seat: int) -> str:
 
     def move(state: State) -> int:
         nonlocal moves
-        own = (len(moves) - len(opening)) % 2 == seat
-        action = choose(moves, state) if own else perfect.choose(state)
+        is_player = (len(moves) - len(opening)) % 2 == seat
+        action = choose(moves, state) if is_player else perfect.choose(state)
         moves += str(action + 1)
         return action
 
@@ -138,20 +138,20 @@ def play(choose: Choose, perfect: Perfect, opening: str, seat: int) -> str:
 
 
 def go_on(
-    one: Callable[[], Asked], perfect: Callable[[], Perfect], found: dict[str, Any],
-    positions: list[Position], openings: list[Position], first: int,
+    one: Callable[[], TimedPlayer], perfect: Callable[[], Perfect], known: dict[str, Any],
+    positions: list[PositionRow], openings: list[PositionRow], first: int,
 ) -> dict[str, Any] | None:  # fmt: skip
     """Returns what was found with some more; None if it is all: answers, games begun on the empty board, both seats' of openings.
 
     An answer is 1 if the choice keeps the value, else 0; `ms` is its mean time.
     """
-    kept, empty, ends = (found.get(name, "") for name in ("kept", "empty", "openings"))
+    kept, empty, ends = (known.get(name, "") for name in ("kept", "empty", "openings"))
     played = len(ends) // 2
-    if asked_of := positions[len(kept) :][:ANSWERS]:
+    if unanswered := positions[len(kept) :][:ANSWERS]:
         choose, clock = one()
-        begun = clock() - len(kept) * found.get("ms", 0.0) / 1000
-        kept += "".join(str(int(p.columns[choose(p.moves, p.state)] == p.value)) for p in asked_of)
-        return {**found, "kept": kept, "ms": 1000 * (clock() - begun) / len(kept)}
+        begun = clock() - len(kept) * known.get("ms", 0.0) / 1000
+        kept += "".join(str(int(p.columns[choose(p.moves, p.state)] == p.value)) for p in unanswered)
+        return {**known, "kept": kept, "ms": 1000 * (clock() - begun) / len(kept)}
     where, games = "empty", [("", 0)] * min(GAMES, first - len(empty))
     if not games:
         where, games = "openings", [(p.moves, seat) for p in openings[played : played + GAMES] for seat in range(2)]
@@ -159,17 +159,17 @@ def go_on(
         return None
     perfect().begin(len(empty) + played)
     ended = "".join(play(one()[0], perfect(), *game) for game in games)
-    return {**found, "openings": ends, "empty": empty, where: found.get(where, "") + ended}
+    return {**known, "openings": ends, "empty": empty, where: known.get(where, "") + ended}
 
 
-def mixed(openings: list[Position]) -> list[Position]:
+def mixed(openings: list[PositionRow]) -> list[PositionRow]:
     """Returns openings in an order in which the first ones are of all lengths alike."""
     lengths = sorted({p.plies for p in openings})
     alike = zip_longest(*([p for p in openings if p.plies == plies] for plies in lengths))
     return [p for some in alike for p in some if p is not None]
 
 
-GROUPS: dict[str, Callable[[Position], bool]] = {
+GROUPS: dict[str, Callable[[PositionRow], bool]] = {
     "all": lambda p: True,
     "won": lambda p: p.value == "W",
     "drawn": lambda p: p.value == "D",
@@ -181,19 +181,19 @@ GROUPS: dict[str, Callable[[Position], bool]] = {
 
 def kept_share(kept: str, chosen: list[bool]) -> str:
     """Returns the share of some positions in which the value was kept, with its interval."""
-    found = np.array([letter == "1" for letter in kept])[chosen]
-    return share({"mean": found.mean(), **bounds(share_interval(int(found.sum()), len(found)))})
+    answers = np.array([letter == "1" for letter in kept])[chosen]
+    return share({"mean": answers.mean(), **bounds(share_interval(int(answers.sum()), len(answers)))})
 
 
-def kept_table(positions: list[Position], results: Results, kind: str) -> list[str]:
+def kept_table(positions: list[PositionRow], results: Results, kind: str) -> list[str]:
     """Returns the table of a kind of positions."""
     groups = {name: [p.kind == kind and has(p) for p in positions] for name, has in GROUPS.items()}
     groups = {name: chosen for name, chosen in groups.items() if any(chosen)}
     head = " | ".join(["player", "ms a move:", *(f"{name} ({sum(chosen)})" for name, chosen in groups.items())])
     rows = [
-        [f"`{name}`", f"{found['ms']:.2f}", *(kept_share(found["kept"], chosen) for chosen in groups.values())]
-        for name, found in results.items()
-        if len(found["kept"]) == len(positions)
+        [f"`{name}`", f"{result['ms']:.2f}", *(kept_share(result["kept"], chosen) for chosen in groups.values())]
+        for name, result in results.items()
+        if len(result["kept"]) == len(positions)
     ]
     return ["", f"## {kind.capitalize()} positions: share of choices that keep the value", "", *table(head, rows)]
 
@@ -201,13 +201,13 @@ def kept_table(positions: list[Position], results: Results, kind: str) -> list[s
 def games_table(results: Results) -> list[str]:
     """Returns the table of the games."""
     rows = []
-    for name, found in results.items():
-        if found.get("openings"):
-            ends, empty = found["openings"], found["empty"]
+    for name, result in results.items():
+        if result.get("openings"):
+            ends, empty = result["openings"], result["empty"]
             pairs = np.array([POINTS[letter] for letter in ends]).reshape(-1, 2).mean(axis=1)
-            told = " / ".join(str(ends.count(letter)) for letter in "WDL")
+            counts = " / ".join(str(ends.count(letter)) for letter in "WDL")
             points = share({"mean": pairs.mean(), **bounds(points_interval(pairs))})
-            rows.append([f"`{name}`", str(len(ends)), told, points, f"{empty.count('W')} of {len(empty)}"])
+            rows.append([f"`{name}`", str(len(ends)), counts, points, f"{empty.count('W')} of {len(empty)}"])
     head = "player | games: | won / drawn / lost | share of the points (95 %) | wins from the empty board"
     title = "## Games against perfect play, from drawn openings, both seats"
     return ["", title, "", "Perfect play against itself: 50 %.", "", *table(head, rows)]
@@ -217,18 +217,18 @@ def known(config: Config) -> tuple[Results, str]:
     """Returns the results that hold for the positions and for what `about` says of their player; and the model."""
     model, positions = digest_of("trilobite7x6"), digest_of(str(Path(__file__).with_name(FILE)))
     results = known_results(config, "scores.json", {"positions": positions}, indent=1)
-    for name in [name for name, found in results.items() if not about(name, model).items() <= found.items()]:
+    for name in [name for name, result in results.items() if not about(name, model).items() <= result.items()]:
         del results[name]
     return results, model
 
 
 def about(name: str, model: str) -> dict[str, str]:
     """Returns what a player's results hold for: the model, where it has the learned leaf, and how tree searches search."""
-    told = {"model": model} if LEARNED in name else {}
-    return told | {"mcts": mcts_defaults(CONNECT_FOUR)} if name.startswith(MCTS) else told
+    what = {"model": model} if LEARNED in name else {}
+    return what | {"mcts": mcts_defaults(CONNECT_FOUR)} if name.startswith(MCTS) else what
 
 
-def report(config: Config, positions: list[Position], results: Results) -> None:
+def report(config: Config, positions: list[PositionRow], results: Results) -> None:
     """Writes the page."""
     spent = (
         f" and takes {results['solver']['ms']:.1f} ms a critical position (row `solver`)" if "solver" in results else ""
@@ -254,11 +254,11 @@ def study(config: Config) -> None:
     perfect = cache(Perfect)
 
     def ask_on(name: str, stack: ExitStack) -> None:
-        one = cache(lambda: asked(name, stack.enter_context(Program(name)) if name in config.programs else None))
+        one = cache(lambda: timed_player(name, stack.enter_context(Program(name)) if name in config.programs else None))
         plays = (openings, config.first) if name in config.games else ([], 0)
-        while found := go_on(one, perfect, results.get(name, about(name, model)), positions, *plays):
-            told = ", ".join(f"{len(found.get(kind, ''))} {words}" for kind, words in DONE.items())
-            results.keep(name, found, f"{name}: {told}")
+        while result := go_on(one, perfect, results.get(name, about(name, model)), positions, *plays):
+            counts = ", ".join(f"{len(result.get(kind, ''))} {words}" for kind, words in DONE.items())
+            results.keep(name, result, f"{name}: {counts}")
             report(config, positions, results)
 
     for name in (*config.players, *config.programs):

@@ -46,7 +46,7 @@ TABLE_MB = 512.0
 """Memory of the solver's table."""
 
 
-class Position(NamedTuple):
+class PositionRow(NamedTuple):
     """A row of the file."""
 
     kind: str
@@ -78,10 +78,10 @@ def after(moves: str) -> State:
     return state
 
 
-def read(path: Path | None = None) -> list[Position]:
+def read(path: Path | None = None) -> list[PositionRow]:
     """Returns the rows of the file (default: the one in the package)."""
     lines = read_text(path or Path(__file__).with_name(FILE)).splitlines()
-    return [Position(**row) for row in csv.DictReader(lines)]
+    return [PositionRow(**row) for row in csv.DictReader(lines)]
 
 
 @dataclass(frozen=True)
@@ -103,19 +103,19 @@ class Config(Study):
         return Solver(CONNECT_FOUR, TABLE_MB)
 
 
-def judged(config: Config, kind: str, state: State, actions: tuple[int, ...]) -> Position | None:
+def row_of(config: Config, kind: str, state: State, actions: tuple[int, ...]) -> PositionRow | None:
     """Returns the row of a position, or None where it is not critical, or no drawn opening."""
     solver = config.solver
     if kind == OPENING and solver.value(state) != 0:
         return None
     values = solver.solve(state).action_values
     columns = "".join(LETTERS[values[name]] if name in values else "." for name in CONNECT_FOUR.actions)
-    found = Position(kind, "".join(str(a + 1) for a in actions), LETTERS[max(values.values())], columns)
-    critical = 0 < found.kept_by < len(values)
-    return found if critical or kind == OPENING else None
+    row = PositionRow(kind, "".join(str(a + 1) for a in actions), LETTERS[max(values.values())], columns)
+    critical = 0 < row.kept_by < len(values)
+    return row if critical or kind == OPENING else None
 
 
-def drawn(config: Config, kind: str, plies: int) -> Iterator[Position]:
+def drawn(config: Config, kind: str, plies: int) -> Iterator[PositionRow]:
     """Yields rows of a kind and ply without end, each position once."""
     seed = FIRST_SEED + 100 * KINDS.index(kind) + plies
     least = plies, plies
@@ -124,8 +124,8 @@ def drawn(config: Config, kind: str, plies: int) -> Iterator[Position]:
     )
     seen: set[State] = set()
     for state, actions in lines:
-        if state not in seen and (found := judged(config, kind, state, actions)):
-            yield found
+        if state not in seen and (row := row_of(config, kind, state, actions)):
+            yield row
         seen.add(state)
 
 
@@ -145,7 +145,7 @@ def study(config: Config) -> None:
             rows += islice((row for row in drawn(config, kind, plies) if row not in known), number - len(known))
             text = io.StringIO()
             writer = csv.writer(text, lineterminator="\n")
-            writer.writerows([Position._fields, *sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies))])
+            writer.writerows([PositionRow._fields, *sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies))])
             write_atomically(config.target(FILE), text.getvalue().encode())
 
 

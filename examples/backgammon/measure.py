@@ -77,11 +77,11 @@ def started(python: str, kind: str) -> Callable[..., list[str]]:
     program = subprocess.Popen([python, "-c", PROGRAM, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert program.stdin is not None
     assert program.stdout is not None
-    told, answers = program.stdin, program.stdout
+    questions, answers = program.stdin, program.stdout
 
     def ask(state: State, *ends: State) -> list[str]:
         names = [str(end).split()[0] for end in (state, *ends)]
-        print(names[0], state.row[rules.DIE], state.row[rules.OTHER], *names[1:], file=told, flush=True)
+        print(names[0], state.row[rules.DIE], state.row[rules.OTHER], *names[1:], file=questions, flush=True)
         return answers.readline().split()
 
     return ask
@@ -101,10 +101,10 @@ def by_program(python: str, kind: str) -> Mover:
             if to > 0 and wanted[1][rules.BAR - to]:
                 wanted[1][rules.BAR - to] -= 1
                 wanted[1][rules.BAR] += 1
-        found = [end for end in ends(state, player) if sides(end, player) == wanted]
-        if not found:
+        matching = [end for end in ends(state, player) if sides(end, player) == wanted]
+        if not matching:
             raise ValueError(f"expected a legal turn from the other program, got {wanted} after {state}")
-        return found[0]
+        return matching[0]
 
     return play
 
@@ -123,44 +123,44 @@ def ends(state: State, player: int) -> list[State]:
 
 def decisions(mover: Mover, n: int, seed: int) -> list[State]:
     """Returns positions after a throw with two turns or more, of a player's games with itself."""
-    rng, state, found = random.Random(seed), GAME.start(), []
-    while len(found) < n:
+    rng, state, positions = random.Random(seed), GAME.start(), []
+    while len(positions) < n:
         if state.is_terminal:
             state = GAME.start()
         outcomes = state.outcomes()
         state = rng.choices([after for _, after in outcomes], [p for p, _ in outcomes])[0]
         if len(ends(state, state.current_player)) > 1:
-            found.append(state)
+            positions.append(state)
         state = mover(state)
-    return found
+    return positions
 
 
-def tell_losses(own: Mover, python: str, n: int, seed: int) -> None:
+def print_losses(mover: Mover, python: str, n: int, seed: int) -> None:
     """Prints what decisions lose, and the processor time of a turn."""
-    found, other, judge = (
+    positions, other, judge = (
         decisions(by_search("learned", 1), n, seed),
         by_program(python, "nn"),
         started(python, "judge"),
     )
-    own(found[0])  # compiled before the clock runs
+    mover(positions[0])  # compiled before the clock runs
     begun = time.process_time()
-    chosen = [own(state) for state in found]
+    chosen = [mover(state) for state in positions]
     spent = 1000 * (time.process_time() - begun) / n
-    lost = []
-    for state, end in zip(found, chosen, strict=True):
+    losses = []
+    for state, end in zip(positions, chosen, strict=True):
         both = (end, other(state))
-        lost.append([0.0, 0.0] if end.is_terminal else [DECISIONS * float(loss) for loss in judge(state, *both)])
-    ours, theirs = zip(*lost, strict=True)
-    more = [one - two for one, two in lost]
-    print("what it loses, points a game:", told(ours))
-    print("gnubg-nn at 0 ply:", told(theirs))
-    print("more than that:", told(more))
+        losses.append([0.0, 0.0] if end.is_terminal else [DECISIONS * float(loss) for loss in judge(state, *both)])
+    ours, theirs = zip(*losses, strict=True)
+    more = [one - two for one, two in losses]
+    print("what it loses, points a game:", with_interval(ours))
+    print("gnubg-nn at 0 ply:", with_interval(theirs))
+    print("more than that:", with_interval(more))
     print(f"{n} decisions, {spent:.2f} ms a turn")
 
 
-def told(found: Sequence[float]) -> str:
+def with_interval(values: Sequence[float]) -> str:
     """Returns a mean with its interval."""
-    return f"{mean(found):+.3f} +- {NormalDist().inv_cdf(0.975) * stdev(found) / math.sqrt(len(found)):.3f}"
+    return f"{mean(values):+.3f} +- {NormalDist().inv_cdf(0.975) * stdev(values) / math.sqrt(len(values)):.3f}"
 
 
 def points(movers: tuple[Mover, Mover], seed: str) -> float:
@@ -186,16 +186,16 @@ def main() -> None:
     words = parser.parse_args()
     if words.decisions and not words.gnubg:
         parser.error("expected --gnubg, which judges decisions, beside --decisions")
-    own = by_search(words.leaf, words.depth, words.width)
+    mover = by_search(words.leaf, words.depth, words.width)
     if words.decisions:
-        tell_losses(own, words.gnubg, words.decisions, words.seed)
+        print_losses(mover, words.gnubg, words.decisions, words.seed)
         return
     other = by_program(words.gnubg, "pub" if words.pubeval else "nn") if words.gnubg else by_search("race", 1)
-    begun, found = time.process_time(), []
+    begun, results = time.process_time(), []
     for k in range(words.games // 2):
         seed = f"{words.seed} {k}"
-        found.append((points((own, other), seed) - points((other, own), seed)) / 2)
-    print(f"{told(found)} points a game over {2 * len(found)} games, {time.process_time() - begun:.0f} s")
+        results.append((points((mover, other), seed) - points((other, mover), seed)) / 2)
+    print(f"{with_interval(results)} points a game over {2 * len(results)} games, {time.process_time() - begun:.0f} s")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--games", type=int, default=4)
     parser.add_argument("--depth", type=int, default=3)
-    told = parser.parse_args()
-    scores = [play(pyspiel.load_game("connect_four"), k % 2, told.depth, k) for k in range(told.games)]
+    options = parser.parse_args()
+    scores = [play(pyspiel.load_game("connect_four"), k % 2, options.depth, k) for k in range(options.games)]
     print(f"{scores.count(1.0)} won, {scores.count(0.0)} drawn, {scores.count(-1.0)} lost")

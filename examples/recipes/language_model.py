@@ -27,7 +27,7 @@ import leafwise
 
 WRONG_ANSWERS = 3
 """So many in a row end a game."""
-ASKED = "You play {side} in {title}.\n\n{board}\n\nLegal moves: {moves}\nAnswer with one of them between <move> and </move>."
+QUESTION = "You play {side} in {title}.\n\n{board}\n\nLegal moves: {moves}\nAnswer with one of them between <move> and </move>."
 
 
 class Answer(Action):
@@ -64,41 +64,41 @@ class GameEnvironment(Environment[Answer, Prompt, Position]):
         seed = random.randrange(2**31) if seed is None else seed
         self.id, self.wrong, self.steps = episode_id or str(uuid4()), 0, 0
         self.now, self.seat = self.game.new(seed), seed % 2
-        return self._asked(self._others())
+        return self._prompt(self._play_other())
 
     def step(self, action: Answer, timeout_s: float | None = None, **more: Any) -> Prompt:
         """Plays the move in an answer, and what the other side answers."""
         self.steps += 1
-        found = re.findall(r"<move>\s*(.+?)\s*</move>", action.text, re.DOTALL)
-        if not found or found[-1] not in self.now.legal_names:
+        moves = re.findall(r"<move>\s*(.+?)\s*</move>", action.text, re.DOTALL)
+        if not moves or moves[-1] not in self.now.legal_names:
             self.wrong += 1
-            told = f"{found[-1]!r} is no legal move." if found else "There is no <move> in the answer."
-            return self._asked([told], reward=-1.0, done=self.wrong == WRONG_ANSWERS)
+            problem = f"{moves[-1]!r} is no legal move." if moves else "There is no <move> in the answer."
+            return self._prompt([problem], reward=-1.0, done=self.wrong == WRONG_ANSWERS)
         self.wrong, values = 0, self.other.solver.solve(self.now).action_values
-        regret = (max(values.values()) - values[found[-1]]) / 2
-        self.now = self.now.play(found[-1])
-        return self._asked(self._others(), reward=-regret)
+        regret = (max(values.values()) - values[moves[-1]]) / 2
+        self.now = self.now.play(moves[-1])
+        return self._prompt(self._play_other(), reward=-regret)
 
-    def _others(self) -> list[str]:
+    def _play_other(self) -> list[str]:
         """Plays until the model is asked or the game is over; returns what happened in words."""
-        told = []
+        lines = []
         while not self.now.is_terminal and self.now.current_player != self.seat:
             name = self.game.actions[self.other.choose(self.now)]
-            told.append(f"The other side played {name}.")
+            lines.append(f"The other side played {name}.")
             self.now = self.now.play(name)
-        return told
+        return lines
 
-    def _asked(self, told: list[str], reward: float = 0.0, done: bool = False) -> Prompt:
+    def _prompt(self, lines: list[str], reward: float = 0.0, done: bool = False) -> Prompt:
         """Returns the next question, or how the game ended."""
         over, moves = self.now.is_terminal, [] if done or self.now.is_terminal else list(self.now.legal_names)
         if over:
             result = self.now.returns * (-1 if self.seat else 1)
-            told = [*told, self.now.board(), {1: "You won.", 0: "A draw.", -1: "You lost."}[int(result)]]
+            lines = [*lines, self.now.board(), {1: "You won.", 0: "A draw.", -1: "You lost."}[int(result)]]
         elif not done:
             side = ("first", "second")[self.seat]
-            asked = {"side": side, "title": self.game.title, "board": self.now.board(), "moves": ", ".join(moves)}
-            told = [*told, ASKED.format(**asked)]
-        return Prompt(text="\n".join(told), legal_moves=moves, reward=reward + 0.0, done=over or done)
+            question = {"side": side, "title": self.game.title, "board": self.now.board(), "moves": ", ".join(moves)}
+            lines = [*lines, QUESTION.format(**question)]
+        return Prompt(text="\n".join(lines), legal_moves=moves, reward=reward + 0.0, done=over or done)
 
     @property
     def state(self) -> Position:

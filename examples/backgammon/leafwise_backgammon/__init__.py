@@ -70,11 +70,11 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     }
 
 
-def turn_search(*told, **options):
+def turn_search(*arguments, **options):
     """Returns the search of whole turns; see `leafwise_backgammon.turns`."""
     from leafwise_backgammon.turns import TurnSearch
 
-    return TurnSearch(*told, **options)
+    return TurnSearch(*arguments, **options)
 
 
 GAME = Game(

@@ -27,8 +27,8 @@ WAYS = np.array([[comb(n, k) for k in range(1, POINTS + 1)] for n in range(CHECK
 
 def index(checkers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Returns the place in the table of checkers on points 1 to 6, [..., 6]."""
-    found: NDArray[np.int64] = WAYS[np.cumsum(checkers, axis=-1) + np.arange(POINTS), np.arange(POINTS)].sum(axis=-1)
-    return found
+    indices: NDArray[np.int64] = WAYS[np.cumsum(checkers, axis=-1) + np.arange(POINTS), np.arange(POINTS)].sum(axis=-1)
+    return indices
 
 
 @jit
@@ -109,12 +109,12 @@ def table(folder: Path | None = None) -> NDArray[np.float32]:
             partial.replace(file)
         finally:
             partial.unlink(missing_ok=True)
-    found: NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
-    if (found.dtype, found.shape) != (np.float32, (SIZE, TURNS)):
+    chances: NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
+    if (chances.dtype, chances.shape) != (np.float32, (SIZE, TURNS)):
         raise ValueError(
             f"backgammon: expected a table of bear-offs in {str(file)!r}, got something else: remove the file"
         )
-    return found
+    return chances
 
 
 def is_exact(state: State) -> bool:

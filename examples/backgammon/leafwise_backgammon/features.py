@@ -56,10 +56,10 @@ def mask(S, i, player, least, most):
 @jit(inline=True)
 def turned(bits):
     """Returns points of one player as the other counts them, without the bar."""
-    found = 0
+    points = 0
     for point in range(1, BAR):
-        found |= (bits >> point & 1) << (BAR - point)
-    return found
+        points |= (bits >> point & 1) << (BAR - point)
+    return points
 
 
 @jit

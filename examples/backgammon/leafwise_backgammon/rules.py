@@ -92,7 +92,7 @@ def current_player(S, i, T):
 
 
 @jit(inline=True)
-def own(S, i, player, point, gone, come, gone2, come2):
+def checkers_at(S, i, player, point, gone, come, gone2, come2):
     """Returns how many checkers are at a point of a player, once two have gone from `gone` to `come`, `gone2` to `come2`."""
     return count(S, i, player, point) - (point == gone) + (point == come) - (point == gone2) + (point == come2)
 
@@ -103,15 +103,15 @@ def can_move(S, i, player, point, pips, gone, come, gone2, come2):
 
     Those change the player's own checkers alone: a blot that they hit is in nobody's way.
     """
-    if own(S, i, player, point, gone, come, gone2, come2) <= 0:
+    if checkers_at(S, i, player, point, gone, come, gone2, come2) <= 0:
         return False
-    if point != BAR and own(S, i, player, BAR, gone, come, gone2, come2) > 0:
+    if point != BAR and checkers_at(S, i, player, BAR, gone, come, gone2, come2) > 0:
         return False
     if point > pips:
         return count(S, i, 1 - player, BAR - (point - pips)) < 2
     # all are home, and none is behind where pips are left over
-    for behind in range(7 if point == pips else point + 1, BAR):  # noqa: SIM110 (compiled code has no generators)
-        if own(S, i, player, behind, gone, come, gone2, come2) > 0:
+    for behind in range(7 if point == pips else point + 1, BAR):
+        if checkers_at(S, i, player, behind, gone, come, gone2, come2) > 0:
             return False
     return True
 
@@ -135,7 +135,7 @@ def double_moves(S, i, player, pips, limit, most, gone):
     came, behind, total = np.uint64(0), 0, 0
     for step in range(BAR):
         point = BAR - step
-        here = own(S, i, player, point, gone, gone - pips, NO_POINT, NO_POINT)
+        here = checkers_at(S, i, player, point, gone, gone - pips, NO_POINT, NO_POINT)
         here += int((came >> np.uint64(4 * (pips - 1))) & np.uint64(15))
         if point > pips:
             free = count(S, i, 1 - player, BAR - (point - pips)) < 2

@@ -106,13 +106,13 @@ def write(row: Row, T: Any) -> str:
         return f"{name} {PLAYERS[mover]} {'throws' if phase == THROW else 'has won'}"
     die, other, left, last = (int(row[word]) for word in (DIE, OTHER, LEFT, LAST))
     if die == other:
-        told = "-".join([str(die)] * left) + (f" from {last}" if last < BAR else "" if left > 1 else " from 25")
+        dice = "-".join([str(die)] * left) + (f" from {last}" if last < BAR else "" if left > 1 else " from 25")
     elif left == 2:
-        told = f"{die}-{other}"
+        dice = f"{die}-{other}"
     else:
         start = "bar" if last == BAR else str(last)
-        told = f"{die}" + (f" after {start}{'*' * int(row[HIT])} by {other}" if last else "")
-    return f"{name} {PLAYERS[mover]} {told}"
+        dice = f"{die}" + (f" after {start}{'*' * int(row[HIT])} by {other}" if last else "")
+    return f"{name} {PLAYERS[mover]} {dice}"
 
 
 def parse(text: str, T: Any) -> Row:
@@ -182,8 +182,8 @@ def board(row: Row, T: Any) -> str:
     def line(points: range, level: int) -> str:
         cells = []
         for point in points:
-            own = int(row[point]), int(row[SIDE + BAR - point])
-            n, sign = max(own), SIGNS[own[1] > 0]
+            checkers = int(row[point]), int(row[SIDE + BAR - point])
+            n, sign = max(checkers), SIGNS[checkers[1] > 0]
             cells.append(
                 "  ." if n == 0 == level else "   " if n <= level else f"{n:3}" if level == 4 < n - 1 else f"  {sign}"
             )
@@ -212,7 +212,7 @@ def draw(row: Row, T: Any) -> Canvas:
     canvas = Canvas(WIDE, HIGH, COLOURS["board"])
     canvas.box(20 + 6 * CELL, 20, 40, HIGH - 60, fill=COLOURS["bar"])
 
-    def place(point: int) -> tuple[float, bool]:
+    def point_at(point: int) -> tuple[float, bool]:
         column = 12 - point if point <= 12 else point - 13
         return 20 + CELL * (column + 0.5) + (40 if column > 5 else 0), point <= 12
 
@@ -223,15 +223,15 @@ def draw(row: Row, T: Any) -> Canvas:
             canvas.text(x, HIGH - 54 if below else 34, str(n), colour=DISCS[1 - player], size=13)
 
     for point in range(1, BAR):
-        x, below = place(point)
+        x, below = point_at(point)
         shade = COLOURS["dark" if point % 2 else "light"]
         for k in range(14):  # a triangle in strips
             half = 13 - 0.9 * k
             canvas.box(x - half, HIGH - 50 - 9 * k if below else 20 + 9 * k, 2 * half, 9, fill=shade)
         canvas.text(x, HIGH - 30 if below else 10, str(point), size=11)
         for player in range(2):
-            own = point if player == 0 else BAR - point
-            stack(x, below, player, int(row[SIDE * player + own]))
+            from_side = point if player == 0 else BAR - point
+            stack(x, below, player, int(row[SIDE * player + from_side]))
     for player in range(2):
         stack(20 + 6 * CELL + 20, player == 1, player, int(row[SIDE * player + BAR]))
         off = int(row[SIDE * player])

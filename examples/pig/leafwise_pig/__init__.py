@@ -108,10 +108,10 @@ def parse(text: str, T: Tables) -> NDArray[Any]:
     ):
         raise ValueError(f"expected a position like '9 after 2 rolls, deciding', got {text!r}")
     total, rolls, phase = int(words[0]), int(words[2]), PHASES.index(words[4])
-    lost = total == 0 and rolls > 0
-    if rolls > MOST_ROLLS or not (lost or 2 * rolls <= total <= 6 * rolls):
+    is_bust = total == 0 and rolls > 0
+    if rolls > MOST_ROLLS or not (is_bust or 2 * rolls <= total <= 6 * rolls):
         raise ValueError(f"expected at most {MOST_ROLLS} rolls of 2 to 6, or a sum of 0, got {text!r}")
-    if (lost or rolls == MOST_ROLLS) and phase != OVER:
+    if (is_bust or rolls == MOST_ROLLS) and phase != OVER:
         raise ValueError(f"expected a turn that is over, got {text!r}")
     return np.array([total, rolls, phase], dtype=np.int64)
 

@@ -93,7 +93,7 @@ def next_turn(word):
 
 
 @jit(inline=True)
-def held(word, T):
+def hold(word, T):
     player = turn(word) & ONE
     for lane in range(2):
         old = way(word, player, u64(lane))
@@ -152,7 +152,7 @@ def legal_actions(S, i, A, T):
 def apply_action(S, i, a, j, T):
     word = S[i, 0]
     if a == HOLD:
-        S[j, 0] = held(word, T)
+        S[j, 0] = hold(word, T)
     elif a == WILD:
         S[j, 0] = word | (ONE << WILD_DIE)
     else:
@@ -245,8 +245,8 @@ def lead(S, i, T):
     """Scales the difference of the ways (steps of this turn included) into (-1, 1)."""
     word = S[i, 0]
     player = turn(word) & ONE
-    own = total(word, player) + steps(word, ZERO) + steps(word, ONE)
-    value = (np.float64(own) - np.float64(total(word, ONE - player))) / 29.0
+    way_of_player = total(word, player) + steps(word, ZERO) + steps(word, ONE)
+    value = (np.float64(way_of_player) - np.float64(total(word, ONE - player))) / 29.0
     if word & THREE != DECISION and player == ONE:
         return -value
     return value

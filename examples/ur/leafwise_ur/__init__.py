@@ -79,11 +79,11 @@ def count(board):
 
 
 @jit(inline=True)
-def starts(own, other, home, n):
+def starts(mine, other, home, n):
     """Returns a bit for each square that a piece can be moved from by a throw, bit 0 for one of `home` at the start."""
     if n == 0:
         return 0
-    to = ((own | (1 if home > 0 else 0)) << n) & 0xFFFF & ~own
+    to = ((mine | (1 if home > 0 else 0)) << n) & 0xFFFF & ~mine
     return (to & ~(other & SAFE)) >> n
 
 
@@ -110,8 +110,8 @@ def current_player(S, i, T):
 @jit
 def legal_actions(S, i, A, T):
     player = S[i, MOVER]
-    own, other = S[i, BOARD + player], S[i, BOARD + 1 - player]
-    bits = starts(own, other, T.pieces - S[i, OFF + player] - count(own), S[i, THROW])
+    mine, other = S[i, BOARD + player], S[i, BOARD + 1 - player]
+    bits = starts(mine, other, T.pieces - S[i, OFF + player] - count(mine), S[i, THROW])
     n = 0
     for square in range(SQUARES + 1):
         if bits >> square & 1:
@@ -240,8 +240,11 @@ def parse(text: str, T: Tables) -> NDArray[Any]:
     match = re.fullmatch(f"{SIDES}, {NEXT}", text.strip(), re.ASCII)
     if match is None:
         raise ValueError(f"ur: expected {EXPECTED}, got {text!r:.80}")
-    *told, player, _, won, throw = match.groups()
-    off, squares = [int(word) for word in told[::2]], [[int(word) for word in part.split()] for part in told[1::2]]
+    *numbers, player, _, won, throw = match.groups()
+    off, squares = (
+        [int(word) for word in numbers[::2]],
+        [[int(word) for word in part.split()] for part in numbers[1::2]],
+    )
     boards, mover = [sum(1 << k for k in {*on} & {*range(1, 15)}) for on in squares], PLAYERS.index(player)
     row = np.array([*boards, *off, 1 - mover if won else mover, TO_THROW if throw is None else int(throw)])
     few = max(off[0] + len(squares[0]), off[1] + len(squares[1])) <= T.pieces > min(off)
@@ -273,9 +276,9 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what an observation tells."""
     squares = tuple(f"{side}_{square}" for side in ("own", "other") for square in range(1, 15))
-    told = (squares, "1: a piece is there"), (("own_off", "other_off"), "pieces borne off")
-    told += (("throw",), f"0 to 4; {TO_THROW}: before a throw"), (("acts",), "1: it is the turn of who looks")
-    return {"": tuple(Labels(*one) for one in told)}
+    parts = (squares, "1: a piece is there"), (("own_off", "other_off"), "pieces borne off")
+    parts += (("throw",), f"0 to 4; {TO_THROW}: before a throw"), (("acts",), "1: it is the turn of who looks")
+    return {"": tuple(Labels(*one) for one in parts)}
 
 
 def solver_mb(options: Options) -> float:

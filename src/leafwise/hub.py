@@ -1,6 +1,6 @@
-"""Models for the Hugging Face Hub: a model and its card as one commit, and nothing else (extra `hub`).
+"""Uploads models to the Hugging Face Hub: a model and its card as one commit (extra `hub`).
 
-Who may write there is `huggingface_hub`'s own business: no credentials are read, printed or kept here.
+`huggingface_hub` handles credentials: this module neither reads, prints nor stores them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ README = "README.md"
 
 
 def results(info: dict[str, Any], units: dict[str, Any] | None, game: str) -> list[EvalResult]:
-    """Returns what was measured of a model as the Hub's leaderboards have it: metric, value, interval, seeds.
+    """Returns a model's measurements in the form of the Hub's leaderboards: metric, value, interval, seeds.
 
-    What a run measured chose its model too, and says so.
+    A measurement of the run itself, which also chose the model, says so.
     """
     entries, score = [], info.get("score") or []
     for measurement in filter(None, score if isinstance(score, list) else [score]):
@@ -39,7 +39,7 @@ def results(info: dict[str, Any], units: dict[str, Any] | None, game: str) -> li
             name, variant, mean = one["unit"] or "mean result", one["variant"], one["mean"]
             how = {"depth": one["depth"], one["of"]: one["count"], "ci_low": one["ci_low"], "ci_high": one["ci_high"]}
         else:
-            name, variant = "mean result, by which the run chose this network", ""
+            name, variant = "mean result, used to select this network", ""
             mean, first = measurement["mean"], SELECTION_SEED
             how = {
                 key: value
@@ -57,7 +57,7 @@ def results(info: dict[str, Any], units: dict[str, Any] | None, game: str) -> li
 
 
 def card(path: Path, network: Any, repository: str, license: str) -> str:
-    """Returns a model's card: what the Hub indexes, then the page beside the file, or for a run what its file tells."""
+    """Returns a model's card: the Hub's metadata, then the page beside the file, or a short text from the file itself."""
     info, name = load_metadata(path), repository.partition("/")[2]
     game = " ".join([info["game"], *(f"{option}={value}" for option, value in info["options"].items())])
     units = info.get("units") or (shipped_units().get(path.name) if path.parent == WEIGHTS else None)
@@ -76,7 +76,7 @@ def card(path: Path, network: Any, repository: str, license: str) -> str:
 
 
 def operations(path: Path, game: Any, repository: str, license: str = "") -> list[CommitOperationAdd]:
-    """Returns what is written to a repository; raises ValueError for what is no model, or no name of a repository."""
+    """Returns the files to upload; raises ValueError for a wrong model or repository name."""
     if not re.fullmatch(f"{WORD}/{WORD}", repository):
         raise UserError(f"expected a repository OWNER/NAME, got {repository!r}")
     network = load_network(path, game)
@@ -88,9 +88,9 @@ def operations(path: Path, game: Any, repository: str, license: str = "") -> lis
 
 
 def push(repository: str, files: list[CommitOperationAdd], message: str, private: bool) -> str:
-    """Writes files to a repository, which is made where there is none; returns the commit's address.
+    """Uploads files to a repository, which is created if needed; returns the commit's address.
 
-    Raises ValueError in one line where the Hub does not take them.
+    Raises ValueError in one line if the Hub refuses them.
     """
     try:
         api = HfApi()

@@ -1,15 +1,15 @@
-"""What a model file says was measured of it, whichever publisher wrote it."""
+"""Reads the measurements in a model file, in all forms that publishers have written."""
 
 from __future__ import annotations
 
 from typing import Any
 
 COUNTS = ("games", "positions", "seeds")
-"""Entries of a measurement that say of how many things it is the mean."""
+"""Entries of a measurement that count the games, positions or seeds of its mean."""
 
 
 def measured(measurement: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
-    """Returns one measurement in one form."""
+    """Returns a measurement in the current form."""
     count = next(name for name in COUNTS if name in measurement)
     unit = units and units["name"]
     if count == "positions":

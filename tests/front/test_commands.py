@@ -195,6 +195,7 @@ WRONG = {
     "eval threes random --plies 1": "expected no plies in 'threes', a single-player game, got 1",
     "eval trilobite minimax --plies 1001": "expected openings of 0 to 1000 plies, got 1001",
     "eval threes random more": "expected known arguments, got 'more'",
+    "compare runs/a --judged 0": "expected known arguments, got '--judged 0'",
     "analyze threes 1/2": "expected 4 rows separated by '/', got 2",
     "analyze trilobite --file -": "expected positions in '-', got none",
     "analyze trilobite '[[0,1],[2,3]]'": "expected 3 rows of 3 cells",
@@ -299,7 +300,7 @@ def test_a_rollout_is_a_leaf_and_a_player_and_simulations_begin_with_a_decision(
     found = shell("eval dice rollout:n=3 --opponent random --games 4 --json").json
     assert (found["player"], found["games"]) == ("rollout:n=3", 4)
     refused = shell("analyze dice '0,0 0,0 turn=0 steps=0,0 roll=left' --simulations 9").refusal
-    assert "expected a decision for --simulations, got chance acting" in refused
+    assert "expected a decision for --simulations, got a chance stage" in refused
 
 
 def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(shell: Shell) -> None:
@@ -311,7 +312,7 @@ def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(s
     assert {name: answer[name] for name in told} == told
     assert 0 < answer["seconds"] < 60
     lines = shell(asked).out.splitlines()
-    assert "  score of the leaf, and what it lacks to the best" in lines
+    assert "  score of the leaf, and the difference from the best" in lines
     named = [line.split() for line in lines if line.split()[:1] and line.split()[0] in threes.actions]
     assert [words[0] for words in named] == ["right", "left", "up", "down"]
     assert "best" in named[0]
@@ -325,7 +326,7 @@ def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> Non
     assert {name: answer[name] for name in told} == told
     assert sum(result.action_visits.values()) == 300
     shown = shell(asked).out.splitlines()
-    assert "  score of the leaf, and what it lacks to the best, simulations" in shown
+    assert "  score of the leaf, and the difference from the best, simulations" in shown
     best = next(
         line for line in shown if line.startswith("  ") and " best " in line and "," not in line.split("best")[0]
     ).split()
@@ -394,7 +395,7 @@ def test_eval_says_what_games_begin_with(shell: Shell) -> None:
     assert [told[name] for name in ("games", "asked", "plies", "openings")] == [4, 80, 1, 2]
     assert told["ci_low"] < told["ci_high"]
     begin = (
-        "  begin   after 1 random plies, 2 different openings; of the 80 games asked for only 4 differ, since neither"
+        "  begin   after 1 random plies, 2 different openings; only 4 of the 80 requested games differ, since neither"
     )
     assert f"{begin} player draws at random\n" in shell(asked, "1").out
     assert "  begin   at the start\n" in shell("eval trilobite minimax --opponent random --games 4 --plies 0").out
@@ -405,7 +406,7 @@ def test_eval_of_scores_that_are_alike_has_no_interval() -> None:
     alike = Evaluation("p", 1, np.full(3, 7.0), np.zeros(3, dtype=np.int64), 30, 0.1, return_range=(0.0, 100.0))
     told = figures(dice.GAME, alike)
     assert (told["ci_low"], told["ci_high"]) == (None, None)
-    assert "  mean    7.000   no interval: all scores are alike" in lines(told)
+    assert "  mean    7.000   no interval: all scores are equal" in lines(told)
 
 
 def test_record_writes_a_small_animation(shell: Shell, tmp_path: Path) -> None:

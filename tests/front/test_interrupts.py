@@ -68,7 +68,7 @@ def test_eval_without_a_file_names_it() -> None:
     until(lambda: computes(process), process)
     _, error = pressed(process)
     assert process.returncode == 130
-    assert error.splitlines()[-1] == "interrupted; nothing was kept: --file FILE keeps games"
+    assert error.splitlines()[-1] == "interrupted; nothing was saved: --file FILE saves games"
 
 
 def computes(process: subprocess.Popen[str]) -> bool:

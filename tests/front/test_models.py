@@ -115,7 +115,7 @@ def test_a_file_that_is_no_model_is_listed_with_its_reason(tmp_path: Path, monke
     wrong = [line for line in lines if not line.startswith(" ")]
     assert [line.partition(":")[0] for line in wrong] == sorted(files)
     assert all(": expected " in line and str(tmp_path) in line for line in wrong)
-    shows(shell("models steps").out, "expected what is written of a model that is published, got")
+    shows(shell("models steps").out, "expected the metadata of a published model, got")
     shows(shell("models foreign").out, "no metadata 'leafwise', which tells what the tensors are")
     assert {about["name"] for about in shell("models --json").jsons if "wrong" in about} == set(files)
 
@@ -155,7 +155,7 @@ def test_a_model_and_its_card_are_pushed_and_nothing_else(
     ):
         taken.clear()
         shown = shell("models push", source, "me/net")
-        shows(shown.out, f"of {file}\n", "nothing is written: --yes makes it one commit of me/net, ")
+        shows(shown.out, f"of {file}\n", "nothing was written: --yes makes one commit to me/net, ")
         assert (shown.status, taken) == (0, [])
         assert "https://the.hub/me/net/commit/1" in shell("models push", source, "me/net", "--yes").out
         made, (repository, written) = taken

@@ -34,18 +34,18 @@ def test_analyze_uses_the_shipped_network_and_says_so(shell: Shell) -> None:
     shown = shell(asked).out
     shows(
         shown,
-        f"  {units.name}, and what it lacks to the best\n",
+        f"  {units.name}, and the difference from the best\n",
         f"{units.written(result.value)}        best",
         "leaf   trilobite, depth 1",
     )
-    shows(shell(asked, "--leaf", "lines").out, "  score of the leaf, and what it lacks to the best\n")
+    shows(shell(asked, "--leaf", "lines").out, "  score of the leaf, and the difference from the best\n")
     assert shell(asked, "--leaf", "lines", "--json").json["unit"] is None
 
 
 def test_rules_that_no_network_was_measured_with_have_values_without_a_unit(shell: Shell, tmp_path: Path) -> None:
     asked = "analyze trap --size 5 --max-turns 20 --depth 1"
     shown = shell(asked).out
-    shows(shown, "  score of the leaf, and what it lacks to the best\n", NO_UNIT)
+    shows(shown, "  score of the leaf, and the difference from the best\n", NO_UNIT)
     assert "  unit " not in shown
     assert "%" not in shown
     told = shell(asked, "--json").json

@@ -1,4 +1,4 @@
-"""A game looked back on: the curve, the decisions that cost most, the booklet's score."""
+"""The review of a game: the curve, the worst decisions, the booklet's score."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -53,7 +53,7 @@ def test_a_game_followed_at_a_table_is_reviewed() -> None:
         text,
         "better: fight with the raft to the wreck",
         " 100 % |",
-        "score by the game's own rules, if it ended there: ",
+        "score by the game's own rules, if the game ended there: ",
     )
     told = as_json(found)
     assert json.loads(json.dumps(told))["worst"] == [1, 4, 8]
@@ -80,7 +80,7 @@ def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
         first.play(move)
     shown = list(game_lines(first.record(), Stub(PERCENT)))
     assert shown[4].split() == ["1", "1", "1", "90.00", "%"], "nothing was given away"
-    assert "player 1: mean loss 0; most given away by no move" in shown[-2]
+    assert "player 1: mean loss 0; largest losses: none" in shown[-2]
     with pytest.raises(ValueError, match="expected a game with a decision to review, got none"):
         review(Recorder(trilobite.start()).record(), Stub(None))
 

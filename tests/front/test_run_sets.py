@@ -67,7 +67,7 @@ def test_compare_has_all_runs_play_the_same_games(shell: Shell, tmp_path: Path) 
     assert found["pairs"][0]["probability"] == [0.5, 0.5, 0.5]
     assert picture.read_bytes().startswith(b"\x89PNG")
     out = shell("compare", *sets, *words).out
-    assert f"{sets[0]} is better than {sets[1]} with probability 0.50 (0.50 to 0.50): no difference that stands" in out
+    assert f"{sets[0]} is better than {sets[1]} with probability 0.50 (0.50 to 0.50): no significant difference" in out
     assert "a plain bootstrap over the runs of one game" in out
     kept(tmp_path / "b" / "sim", 'game = "cassis"\n')
     assert (

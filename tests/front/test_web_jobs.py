@@ -59,7 +59,7 @@ def test_a_starship_is_built_place_by_place_or_shown_stage_by_stage() -> None:
     assert "legal" not in ship
     weighted = sum(term["value"] * term["weight"] for term in ship["terms"])
     assert ship["quality"] == pytest.approx(weighted if not ship["reasons"] else 0, abs=1e-5)
-    with pytest.raises(ValueError, match=f"expected at most {len(moves)} places, the ship is finished, got"):
+    with pytest.raises(ValueError, match=f"expected at most {len(moves)} places, which finish the ship, got"):
         told("ship", seed=SEED, moves=[*moves, moves[0]])
     story = told("ship-stages", seed=SEED)
     assert [stage["name"] for stage in story["stages"]][:3] == ["Shape", "Fill Gaps", "Cockpit"]
@@ -204,7 +204,7 @@ def test_runs_that_say_what_no_run_does_are_listed_with_it(folder: Path, options
     listed = told("runs")
     msgspec.json.encode(listed)
     found = {run["name"]: run for run in listed["runs"]}
-    assert found["odd"]["wrong"].startswith("expected the options and the model of a run in 'odd': ")
+    assert found["odd"]["wrong"].startswith("expected the options and the model of a run in 'odd', got others: ")
     assert "wrong" not in found["begun"]
     with pytest.raises(ValueError, match="expected the options and the model of a run in 'odd'"):
         told("run", name="odd")

@@ -20,9 +20,9 @@ class Config:
 
     A set is a folder with runs in it, as `leafwise train GAME --seeds 5` writes one,
     or with several such folders. All runs play the same games; all sets have the same
-    games. Printed are the interquartile mean of each set, the probability that a run
-    of one is better than a run of the other, and which share of the runs is above
-    each score, with 95 % intervals by a bootstrap over runs, stratified by games
+    games. The command prints the interquartile mean of each set, the probability that
+    a run of one set is better than a run of another, and the share of runs above each
+    score. The 95 % intervals come from a bootstrap over runs, stratified by games
     (Agarwal et al. 2021).
 
     Examples:
@@ -33,7 +33,7 @@ class Config:
     sets: tyro.conf.Positional[tuple[Path, ...]]
     """Folders of runs."""
     player: str = "search:RUN,depth=1"
-    """Player that a run is judged by; RUN stands for its folder."""
+    """Player that evaluates a run; RUN stands for its folder."""
     opponent: str = "greedy"
     """Player on the other side, in two-player games."""
     games: int = 200
@@ -47,7 +47,7 @@ class Config:
     picture: OutputFile = ""
     """PNG to draw (needs matplotlib)."""
     overwrite: bool = False
-    """Write the picture anew if it is there already."""
+    """Overwrite the picture if it exists."""
     json: bool = False
     """Print one JSON object."""
 
@@ -57,7 +57,7 @@ LEVELS = 9
 
 
 def figures(config: Config) -> dict[str, Any]:
-    """Returns the figures of a comparison by the names that `--json` prints."""
+    """Returns the figures of a comparison, as `--json` prints them."""
     import numpy as np
 
     from leafwise.training.evaluation.run_sets import estimate, improvement, interquartile_mean, profile, scores_in
@@ -96,7 +96,7 @@ def figures(config: Config) -> dict[str, Any]:
 
 
 def lines(comparison: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines that tell a comparison to people."""
+    """Yields a comparison as lines of text."""
     form = ",.3f" if max(map(abs, comparison["levels"])) < 10 else ",.0f"
     games = comparison["played"]
     against = f" against {comparison['opponent']}" if comparison["opponent"] else ""
@@ -108,17 +108,17 @@ def lines(comparison: dict[str, Any]) -> Iterator[str]:
         yield f"  {one['runs']:<{width}}  {count} runs, interquartile mean {value} ({low} to {high})"
     for pair in comparison["pairs"]:
         value, low, high = pair["probability"]
-        stands = "the difference stands" if low > 0.5 or high < 0.5 else "no difference that stands"
+        stands = "a significant difference" if low > 0.5 or high < 0.5 else "no significant difference"
         yield f"  {pair['better']} is better than {pair['than']} with probability {value:.2f} ({low:.2f} to {high:.2f}): {stands}"
     yield f"  {'runs above':<{width}}  {' '.join(f'{x:>7{form}}' for x in comparison['levels'][1:-1])}"
     for one in comparison["sets"]:
         yield f"  {one['runs']:<{width}}  {' '.join(f'{x:>7.0%}' for x in one['profile'][0][1:-1])}"
     how = "a plain bootstrap over the runs of one game" if len(games) == 1 else "a bootstrap stratified by games"
-    yield f"  95 % intervals by {how}; of few runs they cover less than they say"
+    yield f"  95 % intervals by {how}; with few runs they are too narrow"
 
 
 def ending(name: str, most: int = 24) -> str:
-    """Returns the end of a set's name that a picture has room for."""
+    """Returns the end of a set's name, short enough for a picture."""
     return name if len(name) <= most else f"...{name[3 - most :]}"
 
 

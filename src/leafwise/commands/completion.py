@@ -1,4 +1,4 @@
-"""Prints what a shell needs to complete commands, games, players, models and options with the Tab key."""
+"""Prints a script for a shell to complete commands, games, players, models and options with the Tab key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import games, option_defaults
 
 ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
-"""What lets zsh read a completion of bash."""
+"""Lets zsh read a completion of bash."""
 BASH = """_leafwise() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" words="{players}"
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -81,16 +81,16 @@ SHELLS = {
     "fish": (FISH, *["      case {}\n        string split ' ' -- '{}'"] * 2),
     "powershell": (POWERSHELL, *["      '{}' {{ '{}' }}"] * 2),
 }
-"""Shell -> its script, the line for what follows a word in it, and the line that adds to what another brought."""
+"""Shell -> its script, the line for the words after a command, and the line that adds a game's words."""
 PLAYERS = "random greedy best solver search:learned,depth=2"
-"""Players that there are in many games; files are completed beside them."""
+"""Players that exist in many games; file names are completed too."""
 
 
 @dataclass(frozen=True)
 class Config:
     """Prints a script that completes `leafwise` in a shell: commands, games, players, models, options of commands and games.
 
-    What a shell reads as it starts:
+    Add one of these lines to the file that the shell reads when it starts:
       ~/.bashrc: eval "$(leafwise completion bash)"
       ~/.zshrc: eval "$(leafwise completion zsh)"
       ~/.config/fish/config.fish: leafwise completion fish | source

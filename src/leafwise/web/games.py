@@ -1,7 +1,7 @@
-"""What the JSON interface tells of games: variants, the leaves and players that a page may name, positions, games as files.
+"""Games in the JSON interface: variants, leaves and players to choose from, positions, games as files.
 
-Leaves and players are chosen from lists that are made here, so that no request makes a process read any other file, or run another
-program. A run is named `run:NAME`; NAME is a folder of runs with a model in it. `named:NAME` is a player of the command line.
+Requests choose leaves and players from lists that are made here. No request can read other files or run other programs. `run:NAME` is
+a run, where NAME is its folder in the folder of runs. `named:NAME` is a player of the command line.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, JobContext, Re
 
 RUN, NAMED = "run:", "named:"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s", "5": "5 s"}
-"""Seconds that a player may think, and how people say it."""
+"""Time limits of players in seconds, and in words."""
 FEW = 16
-"""Outcomes of a stage that are told with what was drawn."""
+"""Maximum number of outcomes that are sent with the drawn one."""
 MAX_GAMES = 100
-"""Games of a file that are told of."""
+"""Maximum number of games of a file."""
 TOUCHED = 8
-"""Positions, of a game's first ones, that load the code of its rules."""
+"""Number of first positions of a game that load the code of its rules."""
 VARIANTS = 16
-"""Variants of games that a process keeps and remembers answers about, with their tables."""
+"""Number of variants that a process caches, with their tables and answers."""
 _games: RecentCache[Game] = RecentCache(VARIANTS)
 _choices: RecentCache[GameChoices] = RecentCache(VARIANTS)
 
 
 def need_game(request: GameRequest, context: JobContext) -> Game:
-    """Returns the game asked for, its rules loaded; raises ValueError as `Game.variant` does: no option is read as a path."""
+    """Returns the requested game with its rules loaded; raises ValueError as `Game.variant`, which reads no option as a path."""
 
     def made() -> Game:
         game = find_game(request.game).variant(**request.options)
@@ -64,7 +64,7 @@ def need_game(request: GameRequest, context: JobContext) -> Game:
 
 
 def touch(game: Game) -> None:
-    """Asks for everything that is told of positions, once, so that no click waits for code to be loaded."""
+    """Computes all that is sent of some positions, so that no click waits for code."""
     state, stream = game.start(), new_stream(0)
     for _ in range(TOUCHED):
         position_json(state)
@@ -74,7 +74,7 @@ def touch(game: Game) -> None:
 
 
 def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
-    """Tells what a game offers in a variant."""
+    """Returns the description of a game's variant."""
     game = need_game(request, context)
     offer = _choices[game] = GameChoices(game)
     return {
@@ -99,15 +99,15 @@ def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
 
 
 class GameChoices:
-    """What a page may name in a variant of a game now: runs come and go."""
+    """The current leaves and players of a variant: runs come and go."""
 
     def __init__(self, game: Game) -> None:
         self.game, self.has_solver = game, has_solver(game)
         self.leaves: list[dict[str, Any]] = []
-        """`name`, `title`, and the `unit` of their values, the best first; None is a plain score: where only other rule options
-        were measured, `no_unit` says so."""
+        """`name`, `title`, and the `unit` of their values, best first. Unit None is a plain score; if units are known only for
+        other rule options, `no_unit` says so."""
         self.unusable: list[dict[str, Any]] = []
-        """The model files that cannot be used: `name`, `title`, and what is `wrong`."""
+        """Model files that cannot be used: `name`, `title`, and what is `wrong`."""
         if shipped_model(game) is not None:
             self.add_leaf(LEARNED, "shipped network")
             for file in sorted(WEIGHTS.glob(f"{game.name}*-*.safetensors")):
@@ -127,11 +127,11 @@ class GameChoices:
             }
         named["random"] = "random moves"
         self.players = [{"name": name, "title": title} for name, title in named.items()]
-        """`name` and `title`, the strongest pace first."""
+        """`name` and `title` of the players."""
         self.names = {"leaf": ["best", *(leaf["name"] for leaf in self.leaves)], "player": [*named]}
 
     def add_leaf(self, name: str, title: str, file: Path | None = None) -> None:
-        """Lists a leaf, that of a model's file where there is one, or what is wrong with it."""
+        """Adds a leaf, perhaps of a model file, or what is wrong with it."""
         game = self.game
         try:
             about = {} if file is None else load_metadata(file)
@@ -145,7 +145,7 @@ class GameChoices:
                     "unit": units and units.name,
                     "no_unit": why_no_units(game, source),
                 }
-                msgspec.json.encode(leaf)  # refuses what no answer can hold
+                msgspec.json.encode(leaf)  # raises if the answer cannot hold it
                 self.leaves.append(leaf)
         except (ValueError, OSError) as problem:
             if file is None or meant_for(file) in ("", game.name):
@@ -155,9 +155,9 @@ class GameChoices:
 
 
 def need_offered(game: Game, name: str, kind: str) -> str:
-    """Returns the name of an offered `leaf`, the first for `best`, or `player`; raises ValueError for one that is not offered.
+    """Returns the name of an offered `leaf` (the first for `best`) or `player`; raises ValueError for another name.
 
-    For a name that is not in what was listed last the game's leaves and players are listed anew.
+    For a name that is not in the last lists, the lists are made again.
     """
     offer = _choices.get(game)
     if offer is None or name not in offer.names[kind]:
@@ -167,7 +167,7 @@ def need_offered(game: Game, name: str, kind: str) -> str:
 
 
 def player_text(game: Game, player: str) -> str:
-    """Returns what `leafwise.player` calls an offered player; raises ValueError for one that is not offered."""
+    """Returns the text of an offered player for `leafwise.player`; raises ValueError for another one."""
     kind, _, rest = need_offered(game, player, "player").partition(":")
     if f"{kind}:" == NAMED:
         return named_players()[rest]
@@ -178,13 +178,13 @@ def player_text(game: Game, player: str) -> str:
 
 
 def leaf_source(leaf: str) -> str:
-    """Returns what `leafwise.load` calls a leaf that a page names."""
+    """Returns the source of a leaf for `leafwise.load`."""
     return str(run_models().get(leaf, leaf)) if leaf.startswith(RUN) else leaf
 
 
 @lru_cache(VARIANTS)
 def has_solver(game: Game) -> bool:
-    """Whether the game has an exact solver that takes this variant."""
+    """Whether the game has an exact solver for this variant."""
     with contextlib.suppress(UserError):
         need_solver(game)
         return True
@@ -193,29 +193,29 @@ def has_solver(game: Game) -> bool:
 
 @lru_cache(VARIANTS)
 def programs(game: Game) -> tuple[str, ...]:
-    """Returns the texts of the game's own programs that need nothing said besides.
+    """Returns the texts of the game's own programs that need no options.
 
-    In games without chance some walk through the whole game, which would never end on a larger board, so there they are for
-    the default variant alone.
+    In games without chance some search the whole game, which would never end on a larger board. So there they are offered only in
+    the default variant.
     """
     if game.given_options and not game.max_outcomes:
         return ()
     usable: list[str] = []
     for name, texts in own_programs(game).items():
-        with suppress(UserError):  # one that does not play without options
+        with suppress(UserError):  # a program that needs options
             if name != "solver" and (texts != (name,) or named_ai(game, name) is not None):
                 usable += texts
     return tuple(usable)
 
 
 def runs_folder() -> Path | None:
-    """Returns the folder of runs, None where the server was given none."""
+    """Returns the folder of runs, None if the server has none."""
     named = os.environ.get(RUNS_VARIABLE, "")
     return Path(named).resolve() if named and Path(named).is_dir() else None
 
 
 def run_models() -> dict[str, Path]:
-    """Returns the runs that hold a model: `run:NAME` -> its folder. Links that lead out of the folder of runs are left out."""
+    """Returns the runs with a model: `run:NAME` -> folder. Links that lead out of the folder of runs are omitted."""
     folder = runs_folder()
     if folder is None:
         return {}
@@ -224,19 +224,19 @@ def run_models() -> dict[str, Path]:
 
 
 def named_players() -> dict[str, str]:
-    """Returns the players that the server's command line brought: their names, and what `leafwise.player` calls them."""
+    """Returns the players of the server's command line: name -> text for `leafwise.player`."""
     given = msgspec.json.decode(os.environ.get(PLAYERS_VARIABLE, "[]"), type=list[str])
     return {name.strip(): text for name, _, text in (one.partition("=") for one in given)}
 
 
 def reason(problem: Exception, file: Path | None) -> str:
-    """Returns what is wrong with a file in one line, without the folders above its own, which are nobody's business."""
+    """Returns what is wrong with a file in one line, without the private folders above its own."""
     text = str(problem) if file is None else str(problem).replace(str(file.parent), file.parent.name)
     return printable(short(text, 240))
 
 
 def meant_for(model: Path) -> str:
-    """Returns the game that the options of a model's run name, "" where nothing does: then it is told in every game."""
+    """Returns the game in the options of a model's run; "" if unknown, and then every game lists the model."""
     try:
         options = config_file(model.parent)
         return str(read_table(options).get("game", "")) if options else ""
@@ -245,7 +245,7 @@ def meant_for(model: Path) -> str:
 
 
 def tell_state(request: StateRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a position, and the steps that led to it from the one asked for."""
+    """Returns a position, and the steps that led to it from that of the request."""
     recorder = replayed(need_game(request, context), request.text, request.moves)
     if request.seed is not None:
         recorder.settle(new_stream(request.seed))
@@ -264,7 +264,7 @@ def tell_state(request: StateRequest, context: JobContext) -> dict[str, Any]:
 def replayed(
     game: Game, text: str, names: Sequence[str], players: Sequence[str] = (), seed: int | None = None
 ) -> Recorder:
-    """Returns the steps of these names from a position ("": the start); raises ValueError for what cannot be."""
+    """Plays steps by name from a position ("": the start); raises ValueError for an impossible step."""
     recorder = Recorder(game.parse(text) if text else game.start(), players, seed)
     for number, name in enumerate(names, start=1):
         try:
@@ -283,19 +283,19 @@ def step_json(step: Step) -> dict[str, Any]:
 
 
 def step_words(step: Step) -> str:
-    """Returns a step in words for people."""
+    """Returns a step in words."""
     return step.before.outcome_words(step.after) if step.action is None else step.before.action_words(step.action)
 
 
 def drawn_json(step: Step) -> dict[str, Any]:
-    """Returns a step of chance that was drawn, with its probability, and where the stage has few outcomes with those of all."""
+    """Returns a drawn outcome of chance with its probability; if there are few outcomes, with the probabilities of all."""
     odds = {name: p for name, (p, _) in outcomes_of(step.before).items()}
     result = {**step_json(step), "stage": step.before.stage, "probability": odds.get(step.name)}
     return {**result, "odds": odds} if len(odds) <= FEW else result
 
 
 def acting(state: State) -> int | str:
-    """Returns who acts: 1 or 2, or "chance"."""
+    """Returns the player who acts, 1 or 2, or "chance"."""
     return "chance" if state.is_chance else state.current_player + 1
 
 
@@ -325,13 +325,13 @@ def position_json(state: State) -> dict[str, Any]:
 
 
 def outcomes_of(state: State) -> dict[str, tuple[float, State]]:
-    """Returns the outcomes of a chance stage by name: probability, position after it."""
+    """Returns the outcomes of a chance node by name: probability and next position."""
     outcomes = state.outcomes()
     return dict(zip(outcome_names(state, [after for _, after in outcomes]), outcomes, strict=True))
 
 
 def write_record(request: RecordRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a game as the text of a file."""
+    """Returns a game as the text of a file."""
     game = need_game(request, context)
     if request.players and len(request.players) != game.players:
         raise UserError(f"expected the names of {game.players} players, got {len(request.players)}")
@@ -340,12 +340,12 @@ def write_record(request: RecordRequest, context: JobContext) -> dict[str, Any]:
 
 
 def read_file(request: FileRequest, context: JobContext) -> dict[str, Any]:
-    """Tells the games of a file."""
+    """Returns the games of a file as JSON."""
     return {"games": [record_json(record) for record in records_of(request.file)]}
 
 
 def records_of(file: str) -> list[GameRecord]:
-    """Returns the games of a file's text; raises ValueError that names the line of whatever cannot be."""
+    """Reads the games of a file's text; raises ValueError that names the wrong line."""
     records = list(islice(read_games(file), MAX_GAMES + 1))
     if len(records) > MAX_GAMES:
         raise UserError(f"expected at most {MAX_GAMES} games in a file, got more")

@@ -1,4 +1,4 @@
-"""What may be asked of the JSON interface: each request with its address, its fields, their limits, and what answers it."""
+"""The requests of the JSON interface: address, fields with their limits, and the function that answers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from leafwise.envs.core.errors import UserError
 R = TypeVar("R", bound=Struct)
 
 MAX_BYTES = 1 << 20
-"""Longest body of a request."""
+"""Maximum length of a request's body."""
 MAX_SECONDS = 60.0
-"""Longest search of one position."""
+"""Maximum time for one position."""
 
 ShortText = Annotated[str, Meta(max_length=200)]
 LongText = Annotated[str, Meta(max_length=20_000)]
@@ -28,28 +28,28 @@ Moves = Annotated[list[ShortText], Meta(max_length=50_000)]
 
 @dataclass
 class JobSpec:
-    """An address of the interface, and the work that answers what is asked there; declares this of the class that it decorates."""
+    """An address of the interface and the function that answers it; decorates the class of its requests."""
 
     path: str
     work: str
-    """MODULE.FUNCTION of `leafwise.web`: (request, `JobContext`) -> the answer, or where it is streamed an iterator of answers."""
+    """MODULE.FUNCTION of `leafwise.web`: (request, `JobContext`) -> the answer, or an iterator of streamed answers."""
     seconds: float = 20.0
-    """What an answer may take besides the `seconds` that are asked for, loading not counted."""
+    """Time limit of an answer beyond the request's `seconds`, without loading."""
     streamed: bool = False
-    """Whether there are several answers, told by server-sent events."""
+    """Whether there are several answers, sent as server-sent events."""
     quick_moves: int = -1
-    """Moves up to which the process that knows the rules answers, so that no search is waited for; -1: never."""
+    """Number of moves up to which a process for rules answers, so that the request waits for no search; -1: never."""
     request: type[Struct] = Struct
-    """What may be asked."""
+    """Class of the requests."""
 
     def __call__(self, request: type[R]) -> type[R]:
-        """Takes the class of the requests."""
+        """Registers the class of the requests."""
         JOBS[self.path], self.request = self, request
         return request
 
 
 JOBS: dict[str, JobSpec] = {}
-"""Address -> what answers it, by GET with a query or by POST with a JSON body."""
+"""Address -> its job, for GET with a query or POST with a JSON body."""
 
 
 @JobSpec("/api/game", "games.tell_game", quick_moves=0)
@@ -62,31 +62,31 @@ class GameRequest(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @JobSpec("/api/state", "games.tell_state", seconds=60.0, quick_moves=60)
 class StateRequest(GameRequest, kw_only=True):
-    """A position: a text (default: the very start), and steps from there, moves and acts of chance by name."""
+    """A position: a text (default: the start), and steps from there, moves and outcomes of chance by name."""
 
     text: LongText = ""
     moves: Moves = []
     seed: Seed | None = None
-    """Draws the chance that follows from this number; None leaves chance to be told."""
+    """Seed of the following chance; None leaves chance to the client."""
     svg: bool = False
-    """Whether the game's own drawing is wanted."""
+    """Whether to send the game's own drawing."""
 
 
 @JobSpec("/api/move", "analysis.move", seconds=45.0)
 class MoveRequest(GameRequest, kw_only=True):
-    """What a player would do."""
+    """The move of a player."""
 
     text: LongText
     player: ShortText
     """One of those that `/api/game` lists."""
     seed: Seed = 0
-    """What a player that draws draws from."""
+    """Seed of a player that draws at random."""
 
 
 @JobSpec("/api/analyse", "analysis.analyse", streamed=True)
 @JobSpec("/api/follow-advice", "analysis.advise", streamed=True)
 class AnalyseRequest(GameRequest, kw_only=True):
-    """The values of a position, told as the search deepens; at a table every option in words, and what helps besides."""
+    """The values of a position as the search deepens; for a followed game every option in words, with notes."""
 
     text: LongText
     leaf: ShortText = "best"
@@ -128,7 +128,7 @@ class FileRequest(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @JobSpec("/api/review", "analysis.review", streamed=True)
 class ReviewRequest(FileRequest, kw_only=True):
-    """What each move of a file's game gave away."""
+    """The loss of each move of a file's game."""
 
     leaf: ShortText = "best"
     seconds: Annotated[float, Meta(gt=0, le=5.0)] = 0.2
@@ -137,22 +137,22 @@ class ReviewRequest(FileRequest, kw_only=True):
 
 @JobSpec("/api/follow", "analysis.follow", quick_moves=50_000)
 class FollowRequest(GameRequest, kw_only=True):
-    """A game that is followed at a table, and what happens next in it."""
+    """A game that is played elsewhere, and what happens next in it."""
 
     text: LongText = ""
-    """Where it begins ("": that is asked for)."""
+    """First position ("": the answer asks for it)."""
     moves: Moves = []
     line: Annotated[str, Meta(max_length=2000)] | None = None
-    """What a person types."""
+    """A typed line."""
     best: ShortText = ""
-    """The action that was recommended, which an empty line stands for."""
+    """The recommended action, which an empty line stands for."""
     undo: bool = False
     """Takes the last line back."""
 
 
 @JobSpec("/api/runs", "runs.tell_runs")
 class RunsRequest(Struct, forbid_unknown_fields=True):
-    """The training runs that may be shown."""
+    """The list of training runs."""
 
 
 @JobSpec("/api/run", "runs.tell_run", seconds=60.0)
@@ -180,13 +180,13 @@ class StagesRequest(Struct, forbid_unknown_fields=True):
 @JobSpec("/api/ship", "ships.build")
 @JobSpec("/api/ship-advice", "ships.advise")
 class ShipRequest(StagesRequest):
-    """A ship that is being built: on the hull of a seed, with these places taken, like `8,9N`."""
+    """An unfinished ship: on the hull of a seed, with parts at these places, like `8,9N`."""
 
     moves: Annotated[list[ShortText], Meta(max_length=300)] = []
 
 
 def read(kind: type[R], body: bytes | Mapping[str, str]) -> R:
-    """Returns what a body of JSON asks, or the query of an address, in which lists and dicts are JSON; ValueError in one line."""
+    """Decodes a JSON body, or a query in which lists and dicts are JSON; raises ValueError in one line."""
     where = ""
     try:
         if isinstance(body, bytes):

@@ -1,4 +1,4 @@
-"""Training runs in the browser: which there are, their curves while they go on, and games of the network that they keep."""
+"""Training runs in the browser: a list, curves while they run, and games of their networks."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from leafwise.web.workers import JobContext, RecentCache
 
 RESULTS = "results.json"
 MOST_MOVES = 400
-"""Moves of a game that is shown: one of Threes may have thousands."""
+"""Maximum moves of a game that is shown: Threes may have thousands."""
 
 
 class Score(msgspec.Struct):
-    """How good a run's network is."""
+    """The score of a run's network."""
 
     mean: float | None = None
 
 
 class RunSummary(msgspec.Struct):
-    """What a list says of a run that comes from its files."""
+    """Entries of the list of runs that come from files."""
 
     game: str | None
     variant: str
@@ -43,7 +43,7 @@ class RunSummary(msgspec.Struct):
 
 
 _curves: RecentCache[Curves] = RecentCache(8)
-"""The curves asked for last, read on from where they were."""
+"""Recently requested curves, which are read on from their last position."""
 
 
 def need_run(name: str) -> Path:
@@ -55,7 +55,7 @@ def need_run(name: str) -> Path:
 
 
 def tell_runs(request: RunsRequest, context: JobContext) -> dict[str, Any]:
-    """Tells the runs, the one written last first, and the model files beside them that are none, with what is wrong."""
+    """Lists the runs, newest first, and broken model files beside them with the problem."""
     listed, root = [], runs_folder()
     known = run_folders(root) if root else {}
     for folder in {**{folder.name: folder for folder in run_models().values()}, **known}.values():
@@ -74,7 +74,7 @@ def tell_runs(request: RunsRequest, context: JobContext) -> dict[str, Any]:
 
 
 def run_summary(name: str, folder: Path) -> dict[str, Any]:
-    """Returns what a list says of a run; raises ValueError for files that are none of a run's."""
+    """Returns the list entry of a run; raises ValueError for broken files."""
     options = options_of(folder)
     model = model_of(folder)
     method = re.search(r"^leafwise train \S+ --method ([a-z-]+)", str(model.get("command", "")))
@@ -97,32 +97,36 @@ def run_summary(name: str, folder: Path) -> dict[str, Any]:
     try:
         msgspec.json.encode({**options, **info})
         msgspec.convert(info, RunSummary)
-    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:  # what no run writes
-        raise UserError(f"expected the options and the model of a run in {name!r}: {problem!s:.120}") from None
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:  # no run writes such values
+        raise UserError(
+            f"expected the options and the model of a run in {name!r}, got others: {problem!s:.120}"
+        ) from None
     return info
 
 
 def model_of(folder: Path) -> dict[str, Any]:
-    """Returns what the model file of a run says, {} where there is none yet; raises ValueError for a broken one."""
+    """Returns the metadata of a run's model, {} if there is none yet; raises ValueError for a broken file."""
     file = folder / MODEL
     try:
         return load_metadata(file) if file.is_file() else {}
     except UserError as problem:
-        raise UserError(f"expected a model in {MODEL!r} of {folder.name!r}: {reason(problem, file)}") from None
+        raise UserError(
+            f"expected a model in {MODEL!r} of {folder.name!r}, got none: {reason(problem, file)}"
+        ) from None
 
 
 def tell_run(request: RunRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a run: its options, and its curves up to now."""
+    """Returns a run's options and its curves so far."""
     folder = need_run(request.name)
     first = min((path.stat().st_ino for path in folder.glob("events.out.tfevents.*")), default=0)
-    # those of a new run in an old one's folder begin anew
+    # a new run in an old folder has other files of events
     curves = _curves.of((folder, first), lambda: Curves(folder), context).read()
     steps = max((points[-1][0] for points in curves.values() if points), default=0)
     return {**run_summary(request.name, folder), "steps": steps, "options": options_of(folder), "curves": curves}
 
 
 def play_run(request: RunGameRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a game that the network of a run plays, each move by its values alone; for two, against itself."""
+    """Plays a game of a run's network, greedily by its values; in a two-player game against itself."""
     folder = need_run(request.name)
     if not model_of(folder):
         raise UserError(f"expected a run with a model, got {request.name!r}, which has none yet")

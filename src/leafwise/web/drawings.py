@@ -104,7 +104,7 @@ def _names(game: Game, states: Sequence[State], svg: Mapping[str, Any] | None) -
 def sum_of_cells(write: Write, rows: Sequence[Array], compared: Sequence[Array]) -> dict[str, Any] | None:
     """Returns the sum of cells that writes like `write`, also on all of `compared`; None if there is none.
 
-    `parts`: the pieces of the text, each a constant text or [cell, its texts by value]; `cells`: the [word, bit] pairs of each cell,
+    `parts`: the pieces of the text, each a constant text or [cell, its texts by value]; `cells`: the [word, bit] pairs of each,
     lowest first; `fixed`: the bits of words that must equal those of `base`; `width`: the bits of a word.
     """
     bits = {bit for row in rows for bit in _bits(row ^ rows[0])}

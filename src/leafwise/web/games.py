@@ -1,7 +1,7 @@
 """Games in the JSON interface: variants, leaves and players to choose from, positions, games as files.
 
-Requests choose leaves and players from lists that are made here. No request can read other files or run other programs. `run:NAME` is
-a run, where NAME is its folder in the folder of runs. `named:NAME` is a player of the command line.
+Requests choose leaves and players from lists that are made here. No request can read other files or run other programs. `run:NAME`
+is a run, where NAME is its folder in the folder of runs. `named:NAME` is a player of the command line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-// Searches and exact answers for the position on the board, as they come.
+// Searches and exact solutions of the position on the board, as they arrive.
 
 import { stream } from "./api.js";
 
-/** Streams the analysis of a position to `tell(answer)`, until `signal` ends it; `stage` hears loading, working, waiting. */
+/** Streams the analysis of a position to `tell(answer)` until `signal` ends it; `stage` gets loading, working, waiting. */
 export async function analyse(variant, text, leaf, seconds, tell, stage, signal) {
   for await (const { event, data } of stream("api/analyse", { ...variant, text, leaf, seconds }, signal)) {
     if (event === "answer") tell({ no_unit: "", ...data, unit: data.unit ?? "score of the leaf", best: data.best_actions[0] ?? null });
@@ -10,7 +10,7 @@ export async function analyse(variant, text, leaf, seconds, tell, stage, signal)
   }
 }
 
-/** Returns the exact answer for a position, or what was known when the time was up. */
+/** Returns the exact solution of a position, or what was known when the time was up. */
 export async function solve(variant, text, seconds, signal) {
   let solution = null;
   for await (const { event, data } of stream("api/solve", { ...variant, text, seconds }, signal)) {
@@ -19,10 +19,10 @@ export async function solve(variant, text, seconds, signal) {
   return solution;
 }
 
-/** Returns what an action is worth and, beside the best, what it lacks, if that is not rounded away: "145,540 (-1,210)". */
+/** Returns a value with its difference from the best, unless that rounds to zero: "145,540 (-1,210)". */
 export const withDifference = (worth, difference) => (/[1-9]/.test(difference) ? `${worth} (${difference})` : worth);
 
-/** Returns the whole turns of an answer in the form of an analysis where people think in them, else the answer. */
+/** Returns an answer with whole turns instead of actions, if it has any. */
 export function byTurns(answer) {
   const turns = Object.entries(answer.turns ?? {}).sort(([, x], [, y]) => y.value - x.value);
   if (!turns.length) return answer;
@@ -30,12 +30,12 @@ export function byTurns(answer) {
   return { ...answer, best: turns[0][0], worths: each("worth"), action_values: each("value"), differences: each("difference"), shares: each("share") };
 }
 
-/** Returns the actions that a name in an answer stands for: those of a whole turn, or itself. */
+/** Returns the actions of a name in an answer: those of a whole turn, or itself. */
 export const actionsOf = (answer, name) => answer.turns?.[name]?.actions ?? [name];
 
-const EXACT_BLUNDER = 0.2; // a tenth of the way from a loss, -1, to a win, 1
+const EXACT_BLUNDER = 0.2; // a tenth of the range from a loss, -1, to a win, 1
 
-/** Returns an exact answer in the form of an analysis: what to draw on the board. */
+/** Returns an exact solution as marks for the board. */
 export function exactMarks(solution) {
   const best = Math.max(...Object.values(solution.action_values));
   return {

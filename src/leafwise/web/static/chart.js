@@ -1,14 +1,14 @@
-// A chart of lines over one axis, as an SVG element: ticks, a band for an interval, and what stands under the pointer.
+// A line chart as an SVG element: ticks, bands for intervals, and values under the pointer.
 
 import { svg } from "./dom.js";
 
 const HEIGHT = 240,
   WIDE = 640,
-  NARROW = 380; // of a desktop's window and of a phone's
+  NARROW = 380; // for windows of desktops and of phones
 const MARGIN = { left: 56, right: 12, top: 24, bottom: 42 };
 const TICKS = 5;
 
-/** Returns round numbers across a span, some TICKS of them. */
+/** Returns about TICKS round numbers in an interval. */
 export function ticks(low, high) {
   if (!(high > low)) return [low];
   const rough = (high - low) / TICKS;
@@ -19,7 +19,7 @@ export function ticks(low, high) {
   return numbers;
 }
 
-/** Returns a number as people read it on an axis: 12k, 3.4M, 0.25. */
+/** Formats a number for an axis: 12k, 3.4M, 0.25. */
 export function brief(number) {
   const size = Math.abs(number);
   if (size >= 1e9) return `${Number((number / 1e9).toPrecision(4))}G`;
@@ -28,7 +28,7 @@ export function brief(number) {
   return String(Number(number.toPrecision(4)));
 }
 
-/** Returns a chart of [{name, points: [[x, y], ...], colour: 1..3, band: [[x, low, high], ...]}, ...]; `label` is read aloud; units of the axes. */
+/** Returns a chart of [{name, points: [[x, y], ...], colour: 1..3, band: [[x, low, high], ...]}, ...]; `label` is for screen readers, `units` for the axes. */
 export function chart(series, label, units = {}) {
   const shown = series.filter((one) => one.points.length);
   const WIDTH = innerWidth < WIDE ? NARROW : WIDE;
@@ -71,13 +71,13 @@ export function chart(series, label, units = {}) {
   return picture;
 }
 
-/** What is read aloud: of each line the newest number. */
+/** Returns the text for screen readers: the newest value of each line. */
 function spoken(label, shown) {
   const newest = shown.map((one) => `${one.name} ${brief(one.points.at(-1)[1])} at ${brief(one.points.at(-1)[0])}`);
   return `${label}: ${newest.join(", ") || "nothing yet"}`;
 }
 
-/** Shows the points nearest to the pointer. */
+/** Returns a group that shows the points nearest to the pointer. */
 function pointed(picture, shown, across, up, WIDTH) {
   const group = svg("g", { class: "chart-pointed" });
   picture.addEventListener("pointerleave", () => group.replaceChildren());

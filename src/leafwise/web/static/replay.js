@@ -1,13 +1,13 @@
-// Shows a game that was played, step by step: the answer of /api/run-game, or one game of /api/read.
+// Shows a game step by step: the answer of /api/run-game, or one game of /api/read.
 
 import { ask } from "./api.js";
 import { h, trying } from "./dom.js";
 
-const BEAT = 700; // milliseconds of a step while it plays by itself
+const BEAT = 700; // milliseconds of a step in automatic play
 
-/** Puts a game into an element: picture, slider, buttons; arrow keys go a step back or on. */
+/** Shows a game in an element: picture, slider, buttons; arrow keys go a step back or forward. */
 export function replay(host, game) {
-  // What chance did belongs to the move before it: a stop is a decision's position, and the last one.
+  // Outcomes of chance belong to the move before them: stops are the positions of decisions, and the last one.
   const stops = game.steps.reduce(
     (stopsSoFar, step) => {
       if (step.player !== "chance") stopsSoFar.push({ names: [step.name], player: step.player });

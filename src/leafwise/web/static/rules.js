@@ -1,4 +1,4 @@
-// The rules of the games in half a page, each with a position for a picture. A game that is not told here tells its own ends and actions.
+// The rules of the games in half a page, each with a position for a picture. Other games show their own title.
 
 import { svg } from "./dom.js";
 import { gameModule } from "./games/index.js";
@@ -103,7 +103,7 @@ const PARTS = {
   b: "#a5d77f",
 };
 
-/** Draws a game's position into an element that is a picture alone: the one that is told here, else `drawn`, SVG if there is any. */
+/** Draws a game into an element as a mere picture: its position from RULES, else the SVG text `drawn`, if any. */
 export async function picture(host, game, drawn = "") {
   const entry = RULES[game];
   host.inert = true;

@@ -1,9 +1,9 @@
-// Who answers: the server that sent the page.
+// Requests to the server of the page.
 
 import { tell } from "./dom.js";
 import { Problem, arriving } from "./problem.js";
 
-/** Whether there is a page. */
+/** Whether a page exists. */
 export const offers = (page) => page !== "gallery";
 
 async function send(path, options) {
@@ -13,12 +13,12 @@ async function send(path, options) {
   throw new Problem(error, response.status);
 }
 
-/** Returns the answer of an address that takes no body; throws Problem. */
+/** Returns the answer of an address without a body; throws Problem. */
 export async function answer(path, signal) {
   return arriving((await send(path, { signal })).json());
 }
 
-/** Yields `{event, data}` of an answer as they come: events `stage`, `answer`, `done`; throws Problem for `error`. */
+/** Yields the events of an answer as `{event, data}`: `stage`, `answer`, `done`; throws Problem for `error`. */
 export async function* answers(path, body, signal) {
   const response = await send(path, {
     method: "POST",

@@ -1,4 +1,4 @@
-// The files of an export: each is named by a hash of what is in it, and checked against that.
+// The files of an export: each is named by the hash of its content, and checked against it.
 
 import { tell } from "../dom.js";
 import { Problem } from "../problem.js";
@@ -6,7 +6,7 @@ import { sha256 } from "./sha256.js";
 
 const PAUSES = [1000, 4000]; // milliseconds before a broken download is tried again
 
-/** Returns the bytes of a file of the export, unpacked where it is packed; `progress(share)` hears how much of it is there. */
+/** Returns the unpacked bytes of a file of the export; calls `progress(share)` with the loaded share. */
 export async function load({ file, sha256: expected, bytes }, progress) {
   for (let tries = 0; ; tries++) {
     try {
@@ -27,7 +27,7 @@ export async function load({ file, sha256: expected, bytes }, progress) {
   }
 }
 
-/** Returns the contents of files, with a line on the page of how much is loaded. */
+/** Returns the contents of files, with a line on the page on their progress. */
 export async function loadAll(files, title) {
   const shares = files.map(() => 0),
     all = files.reduce((sum, one) => sum + one.bytes, 0);

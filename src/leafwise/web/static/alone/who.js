@@ -1,5 +1,5 @@
-// Who answers where there is no server: the rules and a search of each exported game, compiled for WebAssembly. Rules answer here
-// at once, searches in threads of their own. The answers are those of docs/howto/web.md.
+// Answers requests without a server, by the rules and the search of each exported game, compiled for WebAssembly. Rules run in this
+// thread, searches in others. The answers are those of docs/howto/web.md.
 
 import { h } from "../dom.js";
 import { Problem } from "../problem.js";
@@ -14,7 +14,7 @@ const BLUNDER_CHANCE = 0.1,
   FEW = 16,
   MAX_REVIEW = 900;
 
-/** Whether there is a page. */
+/** Whether a page exists. */
 export const offers = (page) => PAGES.includes(page);
 
 /** @type {Promise<any>} */
@@ -24,7 +24,7 @@ const index = () => (reading ??= fetch(new URL("../index.json", import.meta.url)
 const { serviceWorker } = navigator; // none on plain http
 if (serviceWorker) {
   const scope = new URL("../../", import.meta.url);
-  serviceWorker.register(new URL("sw.js", scope), { scope: scope.href }).catch(() => {}); // the page is whole without it
+  serviceWorker.register(new URL("sw.js", scope), { scope: scope.href }).catch(() => {}); // the page works without it
   const forget = async ({ currentTarget: button }) => {
     await (await serviceWorker.getRegistration(scope))?.unregister();
     for (const name of await caches.keys()) if (name.startsWith("leafwise-")) await caches.delete(name);
@@ -33,7 +33,7 @@ if (serviceWorker) {
   document.body.append(h("footer", { class: "quiet" }, "Kept in this browser, to open without a network. ", h("button", { onclick: forget }, "Forget")));
 }
 
-/** Returns numbers from 0 to 1 that follow from a seed (the mixing of murmur3). */
+/** Returns a generator of numbers from 0 to 1 with a seed (the mixing of murmur3). */
 function drawing(seed) {
   let state = Math.floor(seed % 2 ** 32) ^ Math.floor(seed / 2 ** 32);
   const mixed = () => {
@@ -47,14 +47,14 @@ function drawing(seed) {
 
 const opened = new Map();
 
-/** Returns a variant, loaded: Played. */
+/** Loads a variant. */
 async function variantOf({ game, options = {} }) {
   const { variants } = await index();
   const sorted = (all) => JSON.stringify(Object.entries(all).sort());
   const one = variants.find(({ about }) => about.game === game && sorted({ ...about.option_defaults, ...options }) === sorted(about.option_values));
   if (!one) {
     const known = variants.map(({ about }) => [about.game, ...Object.entries(about.given_options).map(([name, value]) => `${name}=${value}`)].join(" "));
-    throw new Problem(`expected a variant among ${known.join("; ")}, got another one; leafwise web knows all`, 400);
+    throw new Problem(`expected a variant among ${known.join("; ")}, got another one; leafwise web has all`, 400);
   }
   if (!opened.has(one)) opened.set(one, Variant.load(one));
   return opened.get(one).catch((problem) => {
@@ -64,10 +64,10 @@ async function variantOf({ game, options = {} }) {
 }
 
 class Variant {
-  /** @type {any} what the index says of it */ info;
+  /** @type {any} its entry in the index */ info;
   /** @type {WebAssembly.Module} */ module;
   /** @type {ArrayBuffer} */ image;
-  /** @type {any} what writes and reads its texts */ texts;
+  /** @type {any} the module that writes and reads its texts */ texts;
 
   static async load(info) {
     const [[code, image], texts] = await Promise.all([loadAll([info.module, info.image], info.about.title.split(/,| \(/)[0]), import(`./${info.texts}.js`)]);
@@ -79,9 +79,9 @@ class Variant {
     this.about = info.about;
     this.units = info.units;
     this.rules = new Engine(module, image, info.memory);
-    this.given = info.drawing ?? { ...info.about.option_values, ...info.tables }; // what its texts follow from, beside a row
+    this.given = info.drawing ?? { ...info.about.option_values, ...info.tables }; // the data that its texts need besides a row
     this.start = info.start.map(BigInt);
-    /** @type {Map<string, bigint[]>} positions that were written: others are not read where nothing can check them */
+    /** @type {Map<string, bigint[]>} written positions: if the rules cannot check positions, only these can be read */
     this.known = new Map();
     /** @type {Worker[]} */
     this.idle = [];
@@ -96,7 +96,7 @@ class Variant {
   read(text) {
     if (!text) return this.start;
     if (this.known.has(text)) return this.known.get(text);
-    if (!this.about.reads) throw new Problem("expected a position that a game led to on this page, got another one; share a game by its moves", 400);
+    if (!this.about.reads) throw new Problem("expected a position that a game led to on this page, got another one: share a game by its moves", 400);
     let rows;
     try {
       rows = this.texts.read(text, this.given, this.rules);
@@ -108,7 +108,7 @@ class Variant {
     return row;
   }
 
-  /** Returns the outcomes of a chance stage with their names. */
+  /** Returns the outcomes of a chance node with their names. */
   named(row, outcomes) {
     const { stage } = this.rules.look(row),
       { length: n } = outcomes;
@@ -130,7 +130,7 @@ class Variant {
     if (!this.idle.length) this.idle.push(this.worker());
   }
 
-  /** Yields what a search finds; `signal` ends it with its thread. */
+  /** Yields the results of a search; `signal` ends it with its thread. */
   async *search(question, signal) {
     signal?.throwIfAborted();
     const worker = this.idle.pop() ?? this.worker(),
@@ -159,7 +159,7 @@ class Variant {
     }
   }
 
-  /** Returns a leaf that is offered, and whether a tree search asks it: what `search` takes. */
+  /** Returns an offered leaf, with its kind of search. */
   leafOf(name = "best") {
     const { leaves } = this.about,
       leaf = name === "best" ? leaves[0] : leaves.find((one) => one.name === name);
@@ -167,7 +167,7 @@ class Variant {
     return leaf;
   }
 
-  // Values in people's units, as leafwise.models.units has them.
+  // Values in people's units, as in leafwise.models.units.
 
   meaning(value) {
     if (!this.units) return value;
@@ -196,13 +196,13 @@ class Variant {
     return this.units?.name.startsWith("chance to win") ?? false;
   }
 
-  /** Returns what a move costs at least, in the unit, that is called a blunder; null where no unit is known. */
+  /** Returns the smallest loss, in the unit, that counts as a blunder; null without a unit. */
   blunder(best) {
     if (!this.units) return null;
     return this.isChance ? BLUNDER_CHANCE : BLUNDER_SHARE * Math.abs(best);
   }
 
-  // What the pages are told.
+  // Answers for the pages.
 
   position(row) {
     const { about } = this,
@@ -236,7 +236,7 @@ class Variant {
     return player === CHANCE ? "chance" : player + 1;
   }
 
-  /** Returns the row and the steps after moves and acts of chance by name. */
+  /** Plays moves and outcomes of chance by name; returns the row and the steps. */
   replay(row, names) {
     const steps = names.map((name, k) => {
       const seen = this.rules.look(row),
@@ -252,7 +252,7 @@ class Variant {
     return { row, steps };
   }
 
-  /** Draws the chance that follows; returns the row and the steps. */
+  /** Draws the following chance; returns the row and the steps. */
   settle(row, random) {
     const steps = [];
     for (let seen; (seen = this.rules.look(row)).player === CHANCE;) {
@@ -327,7 +327,7 @@ class Variant {
     return { action: this.about.actions[action] };
   }
 
-  /** Tells where a game stands that is played elsewhere, after the name of a step was typed or the last one taken back. */
+  /** Returns the state of a game that is played elsewhere, after a typed step or an undo. */
   follow({ text, moves = [], line = null, undo = false }) {
     const { about, rules } = this,
       { companion } = this.texts,
@@ -353,7 +353,7 @@ class Variant {
     return { ...whose, question, first: this.write(first), moves: steps.map((step) => step.name), state, told: note };
   }
 
-  /** Returns the row that a followed game begins with, of what a person typed, and what is said of it. */
+  /** Returns the first row of a followed game from a typed line, and a note on it. */
   begin(line) {
     const { text, draws, note } = this.texts.companion.begin(line);
     let first = this.read(text);
@@ -367,7 +367,7 @@ class Variant {
     if (this.about.stages[stage] === "setup") throw new Problem(`expected a board to play on, got one that is not complete: '${this.write(first)}'`, 400);
   }
 
-  /** Returns the names of steps without the last that a person told: the last action, or act of chance that could have been another. */
+  /** Returns the names of steps without the last typed one: an action, or a chance outcome that had alternatives. */
   withoutLast(row, names) {
     let last = names.length;
     names.forEach((name, k) => {
@@ -378,7 +378,7 @@ class Variant {
     return names.slice(0, last);
   }
 
-  /** Returns what may be typed next: actions in their order, outcomes with the likeliest first. */
+  /** Returns the next choices: actions in their order, outcomes likeliest first. */
   question({ player, stage, actions, outcomes }) {
     const { companion } = this.texts,
       likely = [...outcomes].sort((a, b) => b.probability - a.probability),
@@ -390,7 +390,7 @@ class Variant {
     };
   }
 
-  /** Yields what each decision of a game was worth and what it gave away, by a search of so many seconds each. */
+  /** Yields the value and the loss of each decision of a game, by a search of `seconds` each. */
   async *review(row, names, { seconds, tree }, signal) {
     const { about, units } = this;
     let move = 0;
@@ -457,7 +457,7 @@ class Variant {
   }
 }
 
-/** Returns a game of a file: its variant, the row that it begins with, how it ended, and what the pages are told of it. */
+/** Reads a game of a file: its variant, first row, ending, and record for the pages. */
 async function readGame({ tags, names, line }) {
   try {
     const variant = await variantOf({ game: tags.Game, options: tags.Options }),
@@ -487,7 +487,7 @@ async function readGames(file) {
   return { games };
 }
 
-/** Yields what is said of a file's first game as a whole, then of each of its moves. */
+/** Yields the review of a file's first game: the whole game, then each of its moves. */
 async function* review({ file, leaf, seconds = 0.2 }, signal) {
   const [one] = gamesOf(file),
     { variant, first, ending, record } = await readGame(one),
@@ -509,16 +509,16 @@ async function* review({ file, leaf, seconds = 0.2 }, signal) {
   yield* variant.review(first, one.names, { seconds, tree }, signal);
 }
 
-/** Returns the answer of an address that takes no body; throws Problem. */
+/** Returns the answer of an address without a body; throws Problem. */
 export async function answer(path) {
   const { games, ships } = await index();
   if (path === "api/games") return { games };
   if (path === "api/gallery" && ships.length)
     return { ships: ships.map(({ file, ...one }) => ({ ...one, url: new URL(`../../data/${file}`, import.meta.url).href })) };
-  throw new Problem("exact solvers, building ships and training need leafwise web, the program; this page has no server", 404);
+  throw new Problem("exact solvers, building ships and training need the program leafwise web; this page has no server", 404);
 }
 
-/** Yields `{event, data}` of an answer as they come, like a server's. */
+/** Yields the events of an answer as `{event, data}`, like a server. */
 export async function* answers(path, body, signal) {
   const variant = body.file === undefined ? await variantOf(body) : null;
   const one = {
@@ -533,6 +533,6 @@ export async function* answers(path, body, signal) {
     several = { "api/analyse": () => variant.analyse(body, signal), "api/review": () => review(body, signal) }[path];
   if (one) yield { event: "answer", data: await one() };
   else if (several) for await (const data of several()) yield { event: "answer", data };
-  else throw new Problem("exact solvers, building ships and training need leafwise web, the program; this page has no server", 404);
+  else throw new Problem("exact solvers, building ships and training need the program leafwise web; this page has no server", 404);
   yield { event: "done", data: true };
 }

@@ -1,23 +1,23 @@
-// Searches in a thread of its own. Who wants one to stop ends the thread.
+// Runs searches in a thread. Ending the thread stops its search.
 
 import { CHANCE, Engine } from "./engine.js";
 
 const LINE_SECONDS = 0.02,
   MAX_LINE = 10,
-  FIRST_LINE = 50; // milliseconds until a line is looked for, and then after twice the time each
+  FIRST_LINE = 50; // milliseconds until the first line; the next ones follow after twice the time each
 /** @type {any} */
 const host = self;
 /** @type {Engine} */
 let engine;
 
-/** Returns the action to play in a decision by a short search. */
+/** Returns the best action of a short search. */
 function briefly(row) {
   let action = null;
   for (const result of engine.deepen(row, { seconds: LINE_SECONDS })) ({ action } = result);
   return action;
 }
 
-/** Returns the principal line: the ids of best moves, those after the first by `next(row)`, and [before, after] of what chance does most probably in between. */
+/** Returns the principal variation: action ids, later ones by `next(row)`, and [before, after] for the most probable outcomes of chance. */
 function line(row, action, depth, next) {
   const steps = [];
   for (let left = Math.min(depth, MAX_LINE); action !== null && left > 0; left--) {

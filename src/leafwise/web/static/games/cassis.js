@@ -1,5 +1,5 @@
-// Cassis (Sim): points on a circle, edges to colour; who closes a triangle of their own colour loses. Clicks on edges; arrow keys
-// go through the free edges, Enter colours one. Text: for each point its edges to the later ones, `x` and `o` coloured, `.` free.
+// Cassis (Sim): points on a circle, edges to colour; a player who closes a triangle of their own colour loses. Click an edge, or use
+// the arrow keys and Enter. Text: for each point its edges to later points, `x` and `o` for the players' colours, `.` free.
 
 import { h, svg } from "../dom.js";
 import { tint } from "../tint.js";
@@ -35,7 +35,7 @@ function place(point, n, radius = RADIUS) {
   return [SIZE / 2 + radius * Math.cos(angle), SIZE / 2 + radius * Math.sin(angle)];
 }
 
-/** Returns where a label may stand on an edge: the first of some places that no label covers, or the one farthest from all. */
+/** Returns the place of a label on an edge: the first free one, or the one farthest from other labels. */
 function freePlace(taken, x1, y1, x2, y2) {
   const gap = (one) => Math.min(1, ...taken.map((other) => Math.max(Math.abs(one.x - other.x) / 50, Math.abs(one.y - other.y) / 20)));
   const places = [0.5, 0.33, 0.67, 0.42, 0.58, 0.25, 0.75, 0.18, 0.82, 0.38, 0.62, 0.29, 0.71, 0.46, 0.54].map((t) => ({
@@ -45,7 +45,7 @@ function freePlace(taken, x1, y1, x2, y2) {
   return places.reduce((best, one) => (gap(one) > gap(best) ? one : best));
 }
 
-/** Returns a drawing; edge(one) -> {class, colour, width, label, dash, click, action} of each edge. */
+/** Returns a drawing; look(edge) -> {colour, width, label, dash, click, action, ...} of each edge. */
 function picture(text, look, extra = []) {
   const edges = edgesOf(text),
     n = text.split("/").length + 1,
@@ -113,7 +113,7 @@ function picture(text, look, extra = []) {
 export function makeBoard(host, about, act) {
   let state = null,
     marks = null,
-    at = -1; // the cursor is seen from the first arrow key on
+    at = -1; // the cursor appears at the first arrow key
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

@@ -1,5 +1,5 @@
-// Analyse: any position, set up, pasted or reached by moves; values on the board as the search deepens, two leaves side by side,
-// the exact answer where a solver knows it, chance with its odds.
+// Analyse: any position, set up, pasted or reached by moves. Values on the board as the search deepens, two leaves side by side, exact
+// values if there is a solver, chance with its probabilities.
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
@@ -13,7 +13,7 @@ import { optionsForm } from "../variants.js";
 import { moveItems, resultInWords } from "./play.js";
 
 const SECONDS = { 2: "2 s", 5: "5 s", 15: "15 s", 60: "60 s" };
-const STAGES = { loading: "loading the search, which is compiled where it is new …", waiting: "waiting for a free process …" };
+const STAGES = { loading: "loading the search; a new one is compiled …", waiting: "waiting for a free process …" };
 const EXACT_SECONDS = 10;
 const MOST_ROWS = 60;
 
@@ -23,7 +23,7 @@ export async function open(main, target) {
   const session = await Session.open(target, null);
   session.startGiven = Boolean(target.start);
   if (session.state.player === "chance" && !session.steps.length && !target.start) {
-    // the start of a game that begins with chance
+    // a game that begins with chance
     session.seed = newSeed();
     session.state = await session.tell(session.first, [], 0);
     if (session.about.reads === false) session.steps = session.state.steps;
@@ -44,7 +44,7 @@ class AnalysePage {
   constructor(main, session, more) {
     Object.assign(this, { main, session, more });
     this.running = new AbortController();
-    this.written = ""; // what the page itself wrote into the field of the position
+    this.written = ""; // the last text that the page wrote to the position's field
     this.show = betweenClicks(() => this.draw());
     this.clear();
   }
@@ -66,7 +66,7 @@ class AnalysePage {
     document.title = `${titleOf(about)}: analysis – Leafwise`;
     this.board = module.makeBoard(host, about, (name) => this.act(name));
     this.status = h("p", { class: "status", id: "status" });
-    this.spoken = h("p", { class: "unseen", role: "status" }); // the end of an analysis, not each of its ticks
+    this.spoken = h("p", { class: "unseen", role: "status" }); // for screen readers: only the end of an analysis
     this.chance = h("div", { id: "chance" });
     this.scale = evaluationBar(about, module);
     this.table = h("div", { id: "values" });
@@ -78,7 +78,7 @@ class AnalysePage {
     this.halt = h("button", { onclick: () => this.stop(), id: "halt" }, "Stop");
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
-    this.rows = "turns"; // of the table, where people think in whole turns
+    this.rows = "turns"; // rows of the table, in games with whole turns
     this.main.append(
       h("h1", {}, `${titleOf(about)}: analysis`),
       h(
@@ -138,12 +138,12 @@ class AnalysePage {
     this.tellText();
   }
 
-  /** Writes the position into its field, but never over what somebody wrote there. */
+  /** Writes the position to its field, unless the user changed the field. */
   tellText() {
     if (this.text.value === this.written) this.written = this.text.value = this.session.state.text;
   }
 
-  /** Takes a text as the position; the server says what is wrong with it. */
+  /** Uses a text as the position; the server reports what is wrong with it. */
   async use(text) {
     complain("");
     this.text.value = text;
@@ -152,7 +152,7 @@ class AnalysePage {
     const answer = await session.tell(text, [], 0, false).catch((problem) => {
       if (number === this.lastRequest) throw problem;
     });
-    if (number !== this.lastRequest) return; // a newer text was taken meanwhile
+    if (number !== this.lastRequest) return; // a newer text is in use
     Object.assign(session, { state: answer, first: answer.text, steps: [], startGiven: true });
     this.written = text;
     this.changed();
@@ -170,7 +170,7 @@ class AnalysePage {
     return undefined;
   }
 
-  /** Plays actions one after another: one, or those of a whole turn. */
+  /** Plays an action, or the actions of a whole turn. */
   act(...names) {
     return trying(async () => {
       for (const name of names) await this.session.play(name);
@@ -182,7 +182,7 @@ class AnalysePage {
     return trying(() => this.session.goBack(() => this.session.steps.length - 1).then(() => this.moved()));
   }
 
-  /** Shows another position, in an open editor too. */
+  /** Shows a new position, also in an open editor. */
   moved() {
     this.written = this.text.value;
     this.changed();
@@ -234,12 +234,12 @@ class AnalysePage {
       solve(variant, state.text, EXACT_SECONDS, signal).then(
         (answer) => {
           this.answers.exact = answer;
-          this.notes.exact = answer?.complete ? "" : "the exact solver needs longer here";
+          this.notes.exact = answer?.complete ? "" : "the exact solver needs longer";
           this.show();
         },
         (problem) => {
           if (/exact solver/.test(problem.message))
-            session.about.has_solver = false; // none for this variant
+            session.about.has_solver = false; // there is none for this variant
           else if (problem.name !== "AbortError") this.notes.exact = problem.message;
         },
       );
@@ -265,7 +265,7 @@ class AnalysePage {
       : `Searching … ${seconds} s ${notes && `· ${notes}`}`;
   }
 
-  /** Returns for whom a value is, in two-player games. */
+  /** Returns whose value it is, in two-player games. */
   whose(player) {
     const { about, module } = this.session;
     return about.players === 1 || !player ? "" : ` for ${(module.players || ["player 1", "player 2"])[player - 1]}`;
@@ -298,7 +298,7 @@ class AnalysePage {
     this.showTable();
   }
 
-  /** Shows the chance on the bar, that of the exact answer before the leaf's. */
+  /** Shows the chance to win on the bar: the exact one, else the leaf's. */
   showChance() {
     const { a, exact } = this.answers;
     this.scale.show(exact?.complete ? { player: exact.player, chance: (exact.value + 1) / 2 } : a);

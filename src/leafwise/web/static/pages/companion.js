@@ -1,6 +1,5 @@
-// The companion of Threes: follows a game on a phone by the game's own companion (/api/follow), which counts the deck. One tap says where
-// the tile entered, one what comes next; where only one thing is possible nobody is asked. The swipe is the recommended one, unless
-// another is swiped or tapped on the board.
+// The companion of Threes follows a game on a phone with /api/follow, which counts the deck. One tap tells where the tile entered, and
+// one the next tile, unless only one is possible. The swipe is the recommended one, unless another is made on the board.
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
@@ -12,7 +11,7 @@ import { analyse } from "../analysis.js";
 
 const SECONDS = 1.0;
 const START = "0 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0";
-const FULL_DECK = " deck=4,4,4"; // of the editor: left out where it was not changed, so that the companion counts the deck of a new game
+const FULL_DECK = " deck=4,4,4"; // the editor's default: omitted, so that the companion counts the deck of a new game
 
 export const title = () => "Threes on a phone";
 
@@ -43,7 +42,7 @@ class Companion {
     removeEventListener("keydown", this.keys);
   }
 
-  /** Asks for the board that the game begins with. */
+  /** Shows the editor for the first board. */
   setUp() {
     let text = `${START} next=1${FULL_DECK}`;
     const editor = h("div", {});
@@ -52,7 +51,7 @@ class Companion {
     });
     this.main.replaceChildren(
       h("h1", {}, "Follow a game of Threes"),
-      h("p", {}, "Choose a tile, tap the cells where it lies, then say which tile comes next. In a new game (nine tiles) the deck is counted for you."),
+      h("p", {}, "Choose a tile, tap its cells, then enter the next tile. In a new game (nine tiles) the page counts the deck."),
       editor,
       h(
         "p",
@@ -62,7 +61,7 @@ class Companion {
     );
   }
 
-  /** Begins with what /api/follow answers to `what`: a board that was typed, or a game under way. */
+  /** Begins with the answer of /api/follow to `what`: a typed board, or a game in progress. */
   async follow(what) {
     const answer = await ask("api/follow", { game: "threes", options: this.now.options, ...what });
     this.host = h("div", { class: "host" });
@@ -91,13 +90,13 @@ class Companion {
     this.changed(answer);
   }
 
-  /** Returns where the game of an answer stands after a line. Its last position says all, so that a long game takes no longer. */
+  /** Returns the game of an answer after a line. It sends only the last position, so that long games take no longer. */
   async after({ options, first, moves, state }, line, signal) {
     const answer = await ask("api/follow", { game: "threes", options, text: state.text, line }, signal);
     return { ...answer, first, moves: [...moves, ...answer.moves] };
   }
 
-  /** Goes on from an answer of /api/follow. */
+  /** Continues with an answer of /api/follow. */
   changed(now) {
     Object.assign(this, { now, taking: null });
     const { options, first, moves, state, question } = now;
@@ -132,7 +131,7 @@ class Companion {
     );
   }
 
-  /** Tells the best swipe as the search finds it, and asks what entered after it. */
+  /** Shows the best swipe of the search, and asks where the next tile enters. */
   async advise(signal) {
     const { options, state } = this.now;
     this.advice.textContent = "…";
@@ -160,7 +159,7 @@ class Companion {
     });
   }
 
-  /** Asks what happened after a swipe that was not taken down yet. */
+  /** Asks what happened after a swipe that is not recorded yet. */
   async lookAhead(name, signal) {
     const after = await this.after(this.now, name, signal);
     if (signal.aborted) return;
@@ -173,7 +172,7 @@ class Companion {
           h(
             "button",
             {
-              // all that followed was the only thing possible
+              // everything that followed was forced
               class: "tap",
               "data-outcome": name,
               onclick: () => this.changed(after),
@@ -184,7 +183,7 @@ class Companion {
       );
   }
 
-  /** Another swipe than the recommended one, made on the board. */
+  /** Takes a swipe on the board instead of the recommended one. */
   swipe(name) {
     this.running.abort();
     this.running = new AbortController();
@@ -192,7 +191,7 @@ class Companion {
     trying(() => this.lookAhead(name, this.running.signal));
   }
 
-  /** Asks what chance did where an answer stands: that of the game, or one after the swipe that is recommended. */
+  /** Asks for the outcome of chance after an answer: that of the game, or that of the recommended swipe. */
   askChance(after) {
     const { state, question } = after;
     const take = (name) =>
@@ -207,7 +206,7 @@ class Companion {
     } else this.questions.replaceChildren(h("p", { class: "quiet" }, "Tap where the new tile entered:"), entryBoard(state, question.choices, take));
   }
 
-  /** Takes back the last tap, also one that is not answered yet. */
+  /** Takes back the last tap, even one without an answer yet. */
   async undo() {
     if (this.taking) return this.changed(this.now);
     const { options, first, moves } = this.now;
@@ -217,7 +216,7 @@ class Companion {
   }
 }
 
-/** Returns a button for each tile that may come next. */
+/** Returns a button for each possible next tile. */
 function nextButtons(choices, take) {
   return h(
     "div",
@@ -234,7 +233,7 @@ function nextButtons(choices, take) {
   );
 }
 
-/** Returns the board after the swipe, with a place to tap wherever the tile may have entered; with a bonus, one for each value. */
+/** Returns the board after the swipe, with buttons where the tile may have entered: one for each value of a bonus tile. */
 function entryBoard(state, choices, take) {
   const { cells } = read(state.text),
     byCell = new Map();

@@ -1,4 +1,4 @@
-// A game at a real table is followed: a tap or two letters say what happened there, and every option is told with what it is worth.
+// Follows a game at a real table: a tap or two letters tell what happened, and the page shows the value of every option.
 // The address holds the game: #/follow/GAME?o=OPTIONS&t=START&m=STEPS.
 
 import { address, keepAddress } from "../address.js";
@@ -7,13 +7,13 @@ import { gameModule } from "../games/index.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
 import { withDifference } from "../analysis.js";
 
-const LETTERS = 2; // typed letters after which the only card that fits is taken
-const SECONDS = 3; // that it thinks about a decision
-const GRACE = 500; // milliseconds in which the rest of a typed word is passed over
+const LETTERS = 2; // number of typed letters after which a single fitting choice is taken
+const SECONDS = 3; // of the search for a decision
+const GRACE = 500; // milliseconds in which further letters of a word are ignored
 
 export const title = () => "At the table";
 
-/** Whether what was typed stands for a choice: the beginning of its first word, or of its words one by one; a number last. */
+/** Whether a typed text matches a choice: the beginning of its words or their initials, then perhaps a number. */
 export function fits(typed, words) {
   const [, letters, digits] = /^([a-z ]*?)\s*(\d*)$/.exec(typed.toLowerCase()) || [];
   if (letters === undefined) return false;
@@ -71,7 +71,7 @@ export async function open(main, target) {
     ),
   );
   const board = (await gameModule(target.game)).makeBoard(picture, {}, () => {});
-  status.textContent = "Loading the game; the first time it is compiled …";
+  status.textContent = "Loading the game; the first time it must be compiled …";
   if (target.start) await show(await ask("api/follow", { game: target.game, options: target.options, text: target.start, moves: target.moves }));
   else await begin();
   return () => {
@@ -79,12 +79,12 @@ export async function open(main, target) {
     searching?.abort();
   };
 
-  /** Asks where the game begins. */
+  /** Asks for the first position. */
   async function begin() {
     await show(await ask("api/follow", { game: target.game, options: {} }, leaving.signal));
   }
 
-  /** Says what happened, or takes it back. */
+  /** Sends what happened, or an undo. */
   async function send(what) {
     if (busy) return;
     busy = true;
@@ -156,7 +156,7 @@ export async function open(main, target) {
       searching.signal,
     )) {
       if (start !== now) return;
-      if (event === "stage" && data === "loading") notes.replaceChildren(h("li", {}, "loading the search; the first time it is compiled …"));
+      if (event === "stage" && data === "loading") notes.replaceChildren(h("li", {}, "loading the search; the first time it must be compiled …"));
       if (event === "answer") {
         advice = data;
         drawChoices();

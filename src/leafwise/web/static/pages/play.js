@@ -1,4 +1,4 @@
-// Play: people and players in any seats, undo, hints; the game is in the address at every moment.
+// Play: people and players in any seats, undo, hints. The address always holds the game.
 
 import { address, keepAddress } from "../address.js";
 import { ask, offers, stream } from "../api.js";
@@ -18,14 +18,14 @@ const HUMAN = "human",
 const HINT_SECONDS = { 1: "1 s", 3: "3 s", 10: "10 s", 30: "30 s" },
   BAR_SECONDS = 0.5;
 const SHOWN = 6, // moves of a line
-  MOST_SHARED = 8000; // characters of an address that other programs take
-/** A player that searches: its name without its time, and the time. */
+  MOST_SHARED = 8000; // maximum characters of an address for other programs
+/** The name of a player that searches: without its time, and the time. */
 const PACED = /^(search:.*),seconds=([\d.]+)$/;
 
 const STAGES = {
   waiting: "Waiting for a free process …",
   working: "Thinking …",
-  loading: "Thinking; a player that is new here is compiled first, which may take a minute …",
+  loading: "Thinking. A new player is compiled first, which may take a minute …",
 };
 
 export const title = ({ game }) => `Play ${game}`;
@@ -55,7 +55,7 @@ class PlayPage {
     this.ending = new AbortController();
     this.hint = null;
     this.turn = 0;
-    this.chosen = []; // what was clicked, until it is played
+    this.chosen = []; // clicks that are not played yet
     this.show = betweenClicks(() => this.draw());
     if (session.about.players === 2) {
       more.p1 ||= HUMAN;
@@ -125,7 +125,7 @@ class PlayPage {
     host.addEventListener(
       "keydown",
       (event) => {
-        // who looks back walks on by the arrows, also over a board with a cursor
+        // in a look back the arrow keys change the position, even on a board with a cursor
         if (!this.back || !/^Arrow(Left|Right)$/.test(event.key)) return;
         event.stopPropagation();
         event.preventDefault();
@@ -160,7 +160,7 @@ class PlayPage {
     );
   }
 
-  /** Returns the choice of who sits in a seat, and beside it of the time for one who searches. */
+  /** Returns the choice of the player of a seat, and of the time of a search. */
   seat(key, label) {
     const { about } = this.session,
       group = h("div", { class: "buttons" }),
@@ -195,7 +195,7 @@ class PlayPage {
     return group;
   }
 
-  /** Returns the choices of help: how long a hint thinks, and whether the bar is shown. */
+  /** Returns the settings of help: time of a hint, and the evaluation bar. */
   help() {
     return h(
       "div",
@@ -225,7 +225,7 @@ class PlayPage {
     return [1, 2].filter((player) => this.more[`p${player}`] === HUMAN);
   }
 
-  /** Shows the position, and lets a player play if it is its turn. */
+  /** Shows the position, and lets a player move if it is its turn. */
   changed() {
     this.turn += 1;
     this.hint = null;
@@ -246,7 +246,7 @@ class PlayPage {
     keepAddress({ page: "play", ...this.session.addressFields, more: { ...this.more, b: this.session.branches } });
   }
 
-  /** Notes the game among those that were played here, once a person has moved. */
+  /** Stores the game in the list of played games, once a person has moved. */
   note() {
     const { session } = this,
       { about, state } = session,
@@ -261,7 +261,7 @@ class PlayPage {
     });
   }
 
-  /** Tells on the bar what the position that is shown is worth. */
+  /** Shows the value of the shown position on the bar. */
   evaluate() {
     this.evaluating?.abort();
     const { session, bar } = this,
@@ -284,7 +284,7 @@ class PlayPage {
     );
   }
 
-  /** Looks at an earlier position: `to` gets the number of the stop that is shown, and returns that of another one. */
+  /** Looks at another position: `to` maps the number of the shown stop to that of the new one. */
   go(to) {
     const { session } = this,
       { stops } = session,
@@ -368,7 +368,7 @@ class PlayPage {
     );
   }
 
-  /** Returns a button that says when what it does is done. */
+  /** Returns a button that shows `done` after its work. */
   telling(label, done, work) {
     return h(
       "button",
@@ -383,7 +383,7 @@ class PlayPage {
     );
   }
 
-  /** Returns the best moves of a hint with what they lack to the best, and the line that begins with it. */
+  /** Returns the best moves of a hint with differences from the best, and the principal variation. */
   hinting(hint) {
     const { about, module, state } = this.session,
       { line } = hint;
@@ -394,7 +394,7 @@ class PlayPage {
     ].filter(Boolean);
   }
 
-  /** Lists the ways that the game went before somebody went back and played on. */
+  /** Lists other lines of the game, from before a return to an earlier position. */
   showOthers() {
     const { session } = this,
       { about, steps, others } = session,
@@ -436,7 +436,7 @@ class PlayPage {
     return about.players === 2 ? `${(module.players || ["Player 1", "Player 2"])[state.player - 1]} to move${stage}` : `${points}Your move${stage}`;
   }
 
-  /** Plays what was clicked; a click while the one before is still on its way counts when that has arrived. */
+  /** Plays a clicked move; a click during a request is played after its answer. */
   act(name) {
     if (!this.sending) this.chosen.length = 0;
     this.chosen.push(name);
@@ -466,7 +466,7 @@ class PlayPage {
     }
   }
 
-  /** Goes back to the position that is looked at, to play on there; only looks at the next one where the game went on with this move. */
+  /** Returns the game to the shown earlier position; if the move is the one that followed, only shows the next position. */
   async leaveBack(name) {
     const { count } = this.back,
       { session } = this;
@@ -574,7 +574,7 @@ class PlayPage {
   }
 }
 
-/** Returns the items of a list of moves, each with what chance did after it; `go(number)` shows the position after one, `at` is shown. */
+/** Returns the items of a list of moves with their chance; `go(number)` shows the position after a move, `at` is the shown one. */
 export function moveItems(steps, module, go = null, at = 0) {
   const items = [];
   let number = 0;
@@ -593,14 +593,14 @@ export function moveItems(steps, module, go = null, at = 0) {
 /** Returns a score with at most three decimals. */
 const brief = (points) => (Math.round(1000 * points) / 1000).toLocaleString("en");
 
-/** Returns what a position where a game is over is worth, as the evaluation bar takes it; null where that is no score but a chance. */
+/** Returns the value of a finished game for the evaluation bar; null if the bar shows a single player's chance. */
 function ended(state, about) {
   const [, winner] = /player ([12]) wins/.exec(state.result) || [];
   if (about.players === 2) return { player: 1, chance: winner ? Number(winner === "1") : 0.5 };
   return about.leaves[0]?.unit?.startsWith("chance") ? null : { unit: "final score", value_in_unit: state.points, worth: brief(state.points) };
 }
 
-/** Returns how a game ended, in the names of its players. */
+/** Returns the result of a game with the names of its players. */
 export function resultInWords(state, about, module) {
   if (about.players === 1) return `${brief(state.points)} points`;
   const winner = /player ([12]) wins/.exec(state.result);

@@ -1,4 +1,4 @@
-// The curve of a game: what each move was worth and gave away, from a game played here or a pasted game file.
+// The curve of a game: value and loss of each move, for a game played here or a pasted game file.
 
 import { address } from "../address.js";
 import { ask, stream } from "../api.js";
@@ -25,7 +25,7 @@ class ReviewPage {
   /** @type {string} */ pace;
   /** @type {string} */ leaf;
   /** @type {any} the answer of /api/game */ about;
-  /** @type {any} what draws the game */ module;
+  /** @type {any} the game's module */ module;
 
   constructor(main, target) {
     Object.assign(this, { main, target, running: new AbortController(), pace: "0.2", leaf: "best" });
@@ -66,7 +66,7 @@ class ReviewPage {
     await this.read(file);
   }
 
-  /** Reads a file's first game and has each of its moves reviewed. */
+  /** Reads a file's first game and reviews its moves. */
   async read(file) {
     complain("");
     this.running.abort();
@@ -101,7 +101,7 @@ class ReviewPage {
     this.draw(true);
   }
 
-  /** What the curve shows of a move: for two players the first one's chance, for one the score to come. */
+  /** Returns the value of a move on the curve: the first player's chance to win, or in a single-player game its own value. */
   worthOf(one, value) {
     return this.about.players === 2 && one.player === 2 && this.head.is_chance ? 1 - value : value;
   }
@@ -115,7 +115,7 @@ class ReviewPage {
         h(
           "p",
           {},
-          `The values of the leaf ${head.leaf} have no unit that people know, so there is no curve; what each move gave away is told in its own numbers.${head.no_unit && ` (${head.no_unit})`}`,
+          `The values of the leaf ${head.leaf} have no unit, so there is no curve. The losses of the moves are in its own numbers.${head.no_unit && ` (${head.no_unit})`}`,
         ),
       );
     } else {
@@ -143,7 +143,7 @@ class ReviewPage {
         h(
           "p",
           { class: "quiet" },
-          `${head.unit}${whose}; before each move${head.has_solver ? ", by the exact solver where it answers in time" : ""}; red: blunders; click to see the position`,
+          `${head.unit}${whose}; before each move${head.has_solver ? ", by the exact solver if it answers in time" : ""}; red: blunders; click to see the position`,
         ),
         curve(points, { low: 0, high, ticks, label: `${head.unit}${whose} over ${reviewed.length} moves`, at: this.at, choose: (k) => this.goTo(k) }),
       );
@@ -168,7 +168,7 @@ class ReviewPage {
       .slice(0, 12);
     const names = this.module.players || ["player 1", "player 2"];
     this.worst.replaceChildren(
-      h("h2", {}, "Most given away"),
+      h("h2", {}, "Largest losses"),
       worst.length
         ? h(
             "div",
@@ -206,7 +206,7 @@ class ReviewPage {
               ),
             ),
           )
-        : h("p", {}, "nothing"),
+        : h("p", {}, "none"),
     );
   }
 

@@ -1,4 +1,4 @@
-// The rules of a game in half a page, with a picture, and ways to begin.
+// The rules of a game in half a page, with a picture and links to play.
 
 import { address } from "../address.js";
 import { Problem, get } from "../api.js";

@@ -1,11 +1,11 @@
-// Starship: a ship is built by hand, request by request. The address holds preset, seed and places: #/ship?preset=..&seed=..&m=...
+// Starship: build a ship by hand, request by request. The address holds preset, seed and places: #/ship?preset=..&seed=..&m=...
 
 import { keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { h, select, svg, trying } from "../dom.js";
 import { evaluationBar } from "../evaluation.js";
 
-const CELL = 12; // units of a cell in the server's picture
+const CELL = 12; // size of a cell in the server's picture
 const PRESETS = [
   ["scout", "Scout, 24 × 24"],
   ["classic", "Classic, 48 × 48"],
@@ -93,10 +93,10 @@ export async function open(main, target) {
     await go([]);
   }
 
-  /** Shows the ship with these places taken. */
+  /** Shows the ship with parts at these places. */
   async function go(places) {
     working = true;
-    if (!ship) status.textContent = "Loading the shipyard; the first time it takes a minute …";
+    if (!ship) status.textContent = "Loading; the first time it takes a minute …";
     try {
       const answer = await ask("api/ship", { preset, seed, moves: places }, leaving.signal);
       before = ship && answer.moves.length > ship.moves.length ? ship : null;
@@ -111,12 +111,12 @@ export async function open(main, target) {
     draw();
   }
 
-  /** The ways that the part may face. */
+  /** Returns the possible directions of the part. */
   function waysOpen() {
     return [...new Set((ship.legal ?? []).map((place) => place.way))];
   }
 
-  /** The legal places at which it faces the way that is chosen. */
+  /** Returns the legal places in the chosen direction. */
   function lit() {
     return (ship.legal ?? []).filter((place) => place.way === way);
   }
@@ -130,7 +130,7 @@ export async function open(main, target) {
     asking = new AbortController();
     leaving.signal.addEventListener("abort", () => asking.abort());
     hint.disabled = true;
-    advised.replaceChildren(h("p", { class: "quiet" }, "It looks at the places …"));
+    advised.replaceChildren(h("p", { class: "quiet" }, "The builder values the places …"));
     try {
       advice = await ask("api/ship-advice", { preset, seed, moves }, asking.signal);
       at = ship.legal.find((place) => place.name === advice.best[0].name);
@@ -163,7 +163,7 @@ export async function open(main, target) {
     draw();
   }
 
-  /** The nearest place in a direction from the one chosen, or the first one. */
+  /** Returns the nearest place in a direction from the chosen one, or the first place. */
   function nearest([dx, dy]) {
     const places = lit();
     if (!at) return places[0] ?? null;

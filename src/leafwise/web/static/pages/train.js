@@ -1,4 +1,4 @@
-// Training: the runs of the server's folder, the curves of one as they grow, and games of the network that it keeps.
+// Training: the runs of the server's folder, the growing curves of a run, and games of its network.
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
@@ -6,11 +6,11 @@ import { brief, chart } from "../chart.js";
 import { complain, h, trying } from "../dom.js";
 import { replay } from "../replay.js";
 
-const AGAIN = 5000; // milliseconds from one look at a run to the next
+const AGAIN = 5000; // milliseconds between two updates of a run
 
 export const title = (target) => (target.game ? `Run ${target.game}` : "Training");
 
-/** What the charts show: title, unit, tags with their names, tags of an interval, what to know of it; all else is below "More curves". */
+/** The charts: title, unit, tags with their names, tags of an interval, a note; all other tags are below "More curves". */
 const CHARTS = [
   { name: "Score", unit: "mean of the evaluation", tags: { "eval/score_mean": "evaluation" }, interval: ["eval/score_ci_low", "eval/score_ci_high"] },
   { name: "Elo", unit: "Elo points", tags: { "eval/elo": "newest", "eval/best_elo": "best" } },
@@ -35,7 +35,7 @@ async function openList(main) {
   if (!answer.runs.length) {
     main.append(
       h("p", {}, `There are no runs in ${answer.folder ? `the folder ${answer.folder}` : "a folder runs"} where the server was started.`),
-      h("p", {}, "Runs are started in a shell, for instance: ", h("code", {}, "leafwise train threes")),
+      h("p", {}, "Start a run in a shell, for instance: ", h("code", {}, "leafwise train threes")),
     );
     return;
   }
@@ -150,17 +150,17 @@ function figure({ name, unit = "", note = "" }, series) {
   );
 }
 
-/** Lets the network that the run keeps play, and shows its games. */
+/** Plays and shows games of the run's network. */
 function openGames(host, run, target, signal) {
   host.append(h("h2", {}, "Games of its network"));
-  if (!run.has_model) return host.append(h("p", { class: "quiet" }, "The run keeps no network yet."));
+  if (!run.has_model) return host.append(h("p", { class: "quiet" }, "The run has no network yet."));
   let seed = Number(target.more.seed) || 0;
   const board = h("div", {}),
     line = h("p", { class: "status", role: "status" });
   const button = h("button", { class: "main", onclick: () => trying(next) }, "Play a game");
   async function next() {
     button.disabled = true;
-    line.textContent = "It plays; the first game takes longer, since code is compiled …";
+    line.textContent = "The network plays. The first game takes longer, since code is compiled …";
     try {
       const game = await ask("api/run-game", { name: run.name, seed }, signal);
       const result = game.cut ? "shown up to here" : `result ${game.result.toLocaleString("en")}`;
@@ -175,7 +175,7 @@ function openGames(host, run, target, signal) {
     }
   }
   host.append(
-    h("p", {}, "The network that the run keeps plays by its values alone, in two-player games against itself."),
+    h("p", {}, "The run's network plays by its values alone, in two-player games against itself."),
     h("div", { class: "buttons" }, button),
     line,
     board,

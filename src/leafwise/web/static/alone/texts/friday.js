@@ -1,5 +1,5 @@
-// Positions of Friday as text and in words, as leafwise.envs.friday.text writes them, by the tables that it exports. What follows from
-// the rules comes from them, as `figures`.
+// Positions of Friday as text and in words, in the form of leafwise.envs.friday.text and with its exported tables. Numbers that follow
+// from the rules come as `figures`.
 
 import { CARDS } from "../../games/cards.js";
 
@@ -16,7 +16,7 @@ function need(ok, expected, got = "none") {
   if (!ok) throw new Error(`expected ${expected}, got '${String(got).slice(0, 80)}'`);
 }
 
-// Piles: [kind, number] of each kind, ascending; cards one by one.
+// Piles: [kind, number] of each kind, ascending; lists have cards one by one.
 
 function cardsIn(bits, { cards }) {
   const pile = [];
@@ -42,7 +42,7 @@ const summed = (...lists) => {
 };
 const each = (kinds) => kinds.map((kind) => [kind, 1]);
 
-/** Returns what of a pile is in none of another. */
+/** Returns a pile without the cards of another. */
 const without = (pile, other) => {
   const gone = new Map(other);
   return pile.map(([kind, n]) => [kind, n - (gone.get(kind) ?? 0)]).filter(([, n]) => n > 0);
@@ -70,7 +70,7 @@ function cardOf(part, given, plain = false) {
 
 const doubler = (mark, { doublers }) => (mark.slice(1) ? doublers.indexOf(mark.slice(1)) : 0);
 
-/** What a word of each kind says: typed and written, from its field and back. */
+/** For each kind of word: how to read and write it, unpack it from its field and pack it. */
 /** @type {Record<string, any>} */
 const KINDS = {
   word: {
@@ -129,7 +129,7 @@ const KINDS = {
       }
       return [...words].map(([word, n]) => word + (n > 1 ? `*${n}` : "")).join(",");
     },
-    unpack: () => [], // lies in more than one field
+    unpack: () => [], // spans several fields
     pack: (value, field, given) => countsOf(summed(each(value.filter(({ used }) => !used).map(({ kind }) => kind))), given),
   },
   acting: {
@@ -164,7 +164,7 @@ function bitsOf(row, { at: [word, shift, bits] }) {
 
 const valueOf = (row, name, given) => KINDS[given.fields[name].kind].unpack(bitsOf(row, given.fields[name]), given.fields[name], given);
 
-/** The words of the table: left not used, left used, right not used, right used; and the entries of doubled cards. */
+/** Row words of the table: left unused, left used, right unused, right used; and the entries of doubled cards. */
 const tableWords = ({ fields }) => [fields.left.at[0], fields.left.at[0] + 1, fields.right.at[0], fields.right.at[0] + 1];
 const doubledWord = ({ fields }) => fields.top.at[0] + 1;
 
@@ -185,7 +185,7 @@ function tableOf(row, given) {
   });
 }
 
-/** Returns what the words say of a row. */
+/** Returns the fields of a row. */
 function fieldsOf(row, given) {
   const fields = Object.fromEntries(Object.keys(given.fields).map((name) => [name, valueOf(row, name, given)])),
     shown = (mark) => (given.double_needs_source ? mark : mark.slice(0, 1)); // how a card is doubled
@@ -219,7 +219,7 @@ const owned = (fields) =>
   summed(fields.stack, fields.discard, fields.down, each([...fields.top, ...fields.bottom, ...onTable(fields).map(({ kind }) => kind), ...fields.look]));
 const allCards = (fields) => summed(owned(fields), fields.hazards, fields.away, each(fields.active), fields.aging);
 
-/** Returns the cards that began the game in a pile of which nothing is said, and lie nowhere. */
+/** Returns the cards of an unspecified home pile that lie nowhere. */
 function missingFrom(home, fields, given) {
   const isGiven = fields[home].length || (home === "stack" && (fields.top.length || fields.bottom.length)),
     passed = fields.phase === "pirates" || (fields.turn === "choose" && fields.active.length < 2);
@@ -237,7 +237,7 @@ export function write(row, given) {
     .join(" ");
 }
 
-/** Fills in piles of which nothing is said, in the first turn; later cards may have left the game. */
+/** Fills unspecified piles in the first turn; later their cards may have left the game. */
 function complete(fields, typed, given) {
   const isHazard = (kind) => given.homes.hazards[0] <= kind && kind <= given.homes.hazards[1],
     away = fields.away.reduce((sum, [, n]) => sum + n, 0),
@@ -250,7 +250,7 @@ function complete(fields, typed, given) {
   }
 }
 
-/** Checks what no row has room for. */
+/** Checks what a row cannot hold. */
 function checkCards(fields, given) {
   const inside = (pile, [first, last]) => pile.every(([kind]) => first <= kind && kind <= last),
     start = new Map(Object.values(given.start).flat());
@@ -269,7 +269,7 @@ function checkCards(fields, given) {
   );
 }
 
-/** Returns the rows that a text may mean; which of them is a position say the rules. */
+/** Returns the possible rows of a text; the rules decide which is a position. */
 export function read(text, given) {
   /** @type {Record<string, string>} */ const typed = {};
   for (const word of text.split(/\s+/).filter(Boolean)) {
@@ -286,13 +286,13 @@ export function read(text, given) {
   );
   need(Boolean(fields.to) === ["aging", "card"].includes(fields.turn), "to= at turn=aging and turn=card only", fields.to);
   checkCards(fields, given);
-  if (!fields.stack.length) [fields.top, fields.bottom] = [[], [...fields.top, ...fields.bottom]]; // cards known on a stack that is known
+  if (!fields.stack.length) [fields.top, fields.bottom] = [[], [...fields.top, ...fields.bottom]]; // known cards on a known stack
   need(fields.bottom.length <= given.queue, `at most ${given.queue} cards whose place is known`, fields.bottom.length);
   for (const name of ["pirates", "active", "look"]) fields[name].sort((a, b) => a - b);
   return [rowOf(fields, given)];
 }
 
-/** Returns the pirate or the card that chance has picked. */
+/** Returns the pirate or the card that chance picked. */
 export function outcome(before, after, given) {
   const turn = valueOf(before, "turn", given),
     of = (row, name) => valueOf(row, name, given);
@@ -320,7 +320,7 @@ function pirateInWords(row, place, given, figures) {
   return `pirate ${number} (value ${pirateValue(place, figures)}, ${free ? `${free} free` : "all their free cards"}${words ? `, ${words}` : ""})`;
 }
 
-/** Returns what ending the fight now means. */
+/** Returns the effect of ending the fight now. */
 function ending(row, given, { asked, total, hunger }) {
   const life = valueOf(row, "life", given),
     short = Math.max(0, asked - total),
@@ -331,7 +331,7 @@ function ending(row, given, { asked, total, hunger }) {
   return beaten + (hunger ? `, pay ${hunger} life` : "");
 }
 
-/** Returns what a legal action is in a position. */
+/** Returns a legal action in words. */
 export function words(row, name, given, figures) {
   const of = (field) => valueOf(row, field, given),
     turn = of("turn"),
@@ -361,7 +361,7 @@ export function words(row, name, given, figures) {
   }[name]();
 }
 
-/** Returns the pirate or the card that chance has picked, in words; `figures(row)` are those of a position. */
+/** Returns the pirate or the card that chance picked, in words; `figures(row)` are those of a position. */
 export function outcomeWords(before, after, given, figures) {
   const turn = valueOf(before, "turn", given),
     name = outcome(before, after, given);
@@ -376,7 +376,7 @@ function percent(share) {
   return `${whole + Number(rest > 0.5 || (rest === 0.5 && whole % 2 === 1))} %`;
 }
 
-/** Returns the lines that the page shows, as leafwise.envs.friday.draw writes them. */
+/** Returns the lines of the page, in the form of leafwise.envs.friday.draw. */
 export function board(row, given, figures) {
   const of = (name) => valueOf(row, name, given),
     [turn, phase, pirates, active] = ["turn", "phase", "pirates", "active"].map(of);

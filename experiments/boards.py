@@ -1,7 +1,6 @@
-"""Draws a position of each game with its best move and what that is worth, in the game's units: the README's first picture.
+"""Draws a position of each game with its best move and value in the game's units: the README's first picture.
 
-`python -m leafwise.experiments.boards` writes `boards.png`. The moves and their values are those of the shipped networks in
-a search.
+`python -m leafwise.experiments.boards` writes `boards.png`. Moves and values come from searches with the shipped networks.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from leafwise.models.units import units_of, written
 from leafwise.search import Search
 
 WIDTH, SIDE, TOP, FOOT = 266, 244, 50, 150
-"""Pixels of a game's column, of its board, above and below it: the picture is shown at half its size."""
+"""Pixels: width of a column, side of a board, space above and below. The picture is shown at half its size."""
 INK, FAINT, PAPER, BEST = "#22313f", "#5f6b76", "#ffffff", "#1b8a3a"
 UNITS = {"expected final score": "{} points", "expected quality": "quality {}"}
-"""What is written for a unit's name; any other is a chance to win."""
+"""Text for a unit's name; any other unit is a chance to win."""
 
 Pixels = Bytes
 Box = tuple[float, float, float, float]
@@ -48,19 +47,19 @@ class Config(Study):
 
 @dataclass(frozen=True)
 class Board:
-    """A position, the search that is asked, and how it is drawn."""
+    """A position, its search and its drawing."""
 
     title: str
     name: str
     position: str
     picture: Callable[[State, str], Pixels]
-    """(state, best move) -> a picture on which the move is marked."""
+    """(state, best move) -> a picture with the move marked."""
     crop: Box | None
     """Left, top, right and bottom of the board in that picture; None: all of it."""
     search: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     words: str = "{}"
-    """How the move is told."""
+    """Text for the move."""
 
 
 def drawn(state: State) -> Canvas:
@@ -96,7 +95,7 @@ def joined(state: State, move: str) -> Pixels:
 
 
 def thrown(state: State, move: str) -> Pixels:
-    """Marks the cell of Trap that is thrown at."""
+    """Marks the target of a throw of Trap."""
     canvas, T = drawn(state), state.game.tables()
     y, x = map(int, move.split(","))
     centre = trap.centre(y * T.size + x, T)
@@ -107,7 +106,7 @@ def thrown(state: State, move: str) -> Pixels:
 
 
 def framed(state: State, move: str, board: Box) -> Pixels:
-    """Frames what a move changes on a board: a disc of Trilobite, a part of a ship."""
+    """Frames the part of a board that a move changes: a disc of Trilobite, a part of a ship."""
     before, picture = state.rgb(), state.play(move).rgb()
     left, top, right, bottom = map(int, board)
     changed = (before != picture).any(axis=2)[top:bottom, left:right]
@@ -119,7 +118,7 @@ def framed(state: State, move: str, board: Box) -> Pixels:
 
 
 def fought(state: State, move: str) -> Pixels:
-    """Draws what counts of a fight of Friday: life, the points made and needed, the cards on the table."""
+    """Draws a fight of Friday: life, points made and needed, cards on the table."""
     row, T, side = state.row, state.game.tables(), 380
     canvas = Canvas(side, side, friday.PAPER)
     phase = number(row, "phase")
@@ -173,7 +172,7 @@ BOARDS = (
 
 
 def column(board: Board) -> Image.Image:
-    """Returns a game's column: its title, its board, its best move, what that is worth, and what says so."""
+    """Returns a game's column: title, board, best move, its value, and the search."""
     game = find_game(board.name).variant(**board.options)
     state = game.parse(board.position)
     result = Search(game, named_leaf(game, "learned"), **board.search)(state)

@@ -1,7 +1,7 @@
-"""Hand-made against learned leaf with the same processor time for each decision, in all six games: one chart.
+"""Compares hand-made and learned leaves with equal processor time for each decision, in all six games: one chart.
 
-`python -m leafwise.experiments.equal_time` writes `equal_time.json`, `equal_time.png` and `equal_time.md`. Four games' figures are
-those of their own studies; Cassis and Starship are played here, on seeds from 2,400,000 on, and not again where they are known.
+`python -m leafwise.experiments.equal_time` writes `equal_time.json`, `equal_time.png` and `equal_time.md`. The figures of four
+games come from their own studies. This study plays Cassis and Starship, on seeds from 2,400,000 on, unless the results are known.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ SHIPS = {
     "learned leaf": "build:learned",
     "best of many by hand": "best:170",
 }
-"""Builders of ships that take no longer than the learned leaf. Depth and width of the hand-made leaf's search are those that built
-the best ships of selection seeds in that time: from wider or deeper ones it gains nothing."""
+"""Builders of ships that take no longer than the learned leaf. Depth and width of the hand-made leaf's search built the best ships
+of selection seeds in that time; wider or deeper searches are no better."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +61,22 @@ class Bar(NamedTuple):
     low: float
     high: float
     label: str = ""
-    """What the bar is about, where a panel has several pairs."""
+    """Label of the bar in a panel with several pairs."""
 
     @classmethod
     def of(cls, who: str, figures: Mapping[str, float]) -> Bar:
-        """Returns the bar of what a study keeps."""
+        """Returns the bar of a study's figures."""
         return cls(who, figures["mean"], figures["ci_low"], figures["ci_high"])
 
 
 class Panel(NamedTuple):
-    """One game: what is compared, at what time, in which unit."""
+    """One game: bars, time and unit."""
 
     title: str
     unit: str
     time: str
     leaves: str
-    """The hand-made leaf's name and the search."""
+    """Name of the hand-made leaf, or the builders."""
     bars: Sequence[Bar]
     games: str
 
@@ -88,14 +88,14 @@ def read(config: Config, folder: str, name: str = "learned.json") -> Any:
 
 
 def of_match(title: str, result: Any, time: str, leaf: str) -> Panel:
-    """Returns the panel of a match: what the learned leaf does not take is the other's."""
+    """Returns the panel of a match; both shares sum to 1."""
     share, low, high = (result[key] for key in ("share", "ci_low", "ci_high"))
     bars = [Bar("hand-made leaf", 1 - share, 1 - high, 1 - low), Bar("learned leaf", share, low, high)]
     return Panel(title, POINTS, time, leaf, bars, f"{result.get('games') or len(result['scores'])} games")
 
 
 def threes(config: Config) -> Panel:
-    """Reads 1 ms a move."""
+    """Returns the panel of Threes at 1 ms a move."""
     results = read(config, "threes")
     rows, learned = (results[f"time, {leaf} 1"] for leaf in ("rows", "learned"))
     bars = [Bar.of("hand-made leaf", rows), Bar.of("learned leaf", learned)]
@@ -103,7 +103,7 @@ def threes(config: Config) -> Panel:
 
 
 def friday(config: Config) -> Panel:
-    """Reads 1 ms a decision, all levels."""
+    """Returns the panel of Friday at 1 ms a decision, all levels."""
     by_hand = read(config, "friday", "learned_by_hand.json")["results"]
     learned = read(config, "friday")["results"]
     bars, games = [], {}
@@ -117,7 +117,7 @@ def friday(config: Config) -> Panel:
 
 
 def cassis(config: Config) -> dict[str, Any]:
-    """Plays 8 points from random openings, each from both seats."""
+    """Plays Cassis on 8 points from random openings, each from both seats."""
     eight = game("cassis", n=8)
     starts = leaves.openings(eight, config.games // 2, (4, 8), FIRST_SEED)
     options = {"seconds": CASSIS_SECONDS, "clock": "cpu"}
@@ -125,7 +125,7 @@ def cassis(config: Config) -> dict[str, Any]:
 
 
 def starship(config: Config, results: Results) -> Panel:
-    """Builds ships of the same hulls and requests."""
+    """Builds ships on the same hulls and requests; returns the panel."""
     ships = game("starship")
 
     def build(text: str) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def starship(config: Config, results: Results) -> Panel:
 
 
 def written(value: float, unit: str) -> str:
-    """Writes a mean as its panel counts."""
+    """Formats a mean in the unit of its panel."""
     return f"{value:,.0f}" if value > 1 else f"{value:.3f}" if "quality" in unit else f"{100 * value:.1f} %"
 
 
@@ -201,7 +201,7 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
 
 
 def study(config: Config) -> None:
-    """Plays what is not known, draws the chart and writes the page."""
+    """Plays the missing games, draws the chart and writes the page."""
     results = results_of(config, "equal_time.json", ("cassis8", "starshipplace"))
     connect_four = read(config, "trilobite")["results"]["7x6, games, 10 ms a move"]
     turns = read(config, "trap", "turns.json")["5 ms a turn, against `reach_open` searched by whole turns"]

@@ -1,14 +1,14 @@
-"""Figures stand once: in `experiments/results`, or in the JSON of a study. Pages show them by marks, which this command fills.
+"""Fills the marks on pages with figures, which are stored once: in `experiments/results` or in the JSON of a study.
 
-`python -m leafwise.experiments.figures` writes the figures into all pages; `--check` only names the pages that it would change. A
-mark in prose names a set of figures, a key in it, and how it is written:
+`python -m leafwise.experiments.figures` writes the figures to all pages; `--check` only lists the pages that it would change. A
+mark in prose names a set of figures, a key in it, and a format:
 
     <!-- fig: threes: depth, learned 2 = {mean:,.0f} -->377,048<!-- /fig -->
 
-A set is a file of `experiments/results`. It says how its figures were measured, as far as that is known (`ABOUT`), and either holds
-them itself (`figures`) or names the JSON of a study that does (`from`). `records` tells what a key leads to. Tables stand in
-`tables.toml` there: rows with figures in angle brackets, `<threes: depth, learned 2>`, which are written as `each` says, or as
-`<threes: depth, learned 2 = {games}>`. A key with a backtick is for tables alone: some readers of Markdown see code in a mark.
+A set is a file of `experiments/results`. It describes the measurement as far as known (`ABOUT`). It contains the figures
+(`figures`) or names the JSON of a study that does (`from`); see `figure` for keys. Tables are in `tables.toml` there: rows with
+figures in angle brackets, `<threes: depth, learned 2>`, in the format `each`, or with their own: `<threes: depth, learned 2 =
+{games}>`. A key with a backtick works only in tables: some readers of Markdown see code in a mark.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from leafwise.training.evaluation.statistics import bounds, share_interval
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments/results"
 PAGES = ("README.md", "docs/**/*.md", "examples/**/*.md")
-"""Pages with marks. Pages of studies and cards of networks are written whole, by the commands that they name."""
+"""Pages with marks. Studies and networks write their own pages and cards, by the commands that these name."""
 ABOUT = ("command", "commit", "games", "seeds", "interval", "machine")
-"""What a set says of its figures; the command always. The commit is that of the code, or else the first that has the figures."""
+"""Fields on the measurement of a set; the command is required. The commit is that of the code, or the first with the figures."""
 FIGURE = re.compile(r"(<!-- fig: ([\w-]+): ([^<>`]+?) = ([^<>={]*\{[^<>]*) -->)(.*?)(<!-- /fig -->)", re.DOTALL)
 TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- /table -->)", re.DOTALL)
 CELL = re.compile(r"<([a-z0-9][\w-]*): ([^<>]+?)(?: = ([^<>={]*\{[^<>]*))?>")
@@ -46,25 +46,25 @@ class Config:
     """Writes the figures of all pages."""
 
     check: bool = False
-    """Write nothing, and name the pages whose figures are not those of today."""
+    """Write nothing, and list the pages with outdated figures."""
 
 
 class Number(float):
-    """A number that writes shares as pages do: `79.4 %`."""
+    """A number that formats shares as on pages: `79.4 %`."""
 
     def __format__(self, form: str) -> str:
-        """Returns the text, with a space before the sign of a share."""
+        """Returns the formatted number, with a space before a percent sign."""
         return super().__format__(form).replace("%", " %")
 
 
 class Interval(NamedTuple):
-    """An interval, written as `73.2 to 84.4 %`; a dash where results that are all alike have none."""
+    """An interval, formatted as `73.2 to 84.4 %`; "-" without bounds, for equal results."""
 
     low: float | None
     high: float | None
 
     def __format__(self, form: str) -> str:
-        """Returns both ends, each as the form says, and the unit once."""
+        """Returns both bounds in the format, with the unit once."""
         if self.low is None or self.high is None:
             return "-"
         low, high = f"{Number(self.low):{form}}", f"{Number(self.high):{form}}"
@@ -72,10 +72,10 @@ class Interval(NamedTuple):
 
 
 def record(entry: Any) -> dict[str, Any]:
-    """Returns what may be written of a figure: its fields, and those that follow from them.
+    """Returns the fields of a figure for formats: its own, and derived ones.
 
-    `interval` is from `ci_low` to `ci_high`, `games` the number of scores, `ms` the milliseconds of a move or of a bare number of
-    seconds, which is the `value`. A string `kept` of 0 and 1 is a `mean` with Wilson's interval.
+    `interval` is that from `ci_low` to `ci_high`, and `games` the number of scores. A bare number is the `value`; `ms` is that, or
+    the time of a move, in milliseconds. A string `kept` of 0 and 1 gives a `mean` with Wilson's interval.
     """
     fields: dict[str, Any] = dict(entry) if isinstance(entry, Mapping) else {"value": entry}
     if "scores" in fields:
@@ -95,7 +95,7 @@ def _shares(wins: int, games: int) -> dict[str, Any]:
 
 @cache
 def records(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns a set as it stands in its file, and its figures by key; raises UserError if there is no such set."""
+    """Returns the file of a set, and its figures by key; raises UserError if there is no such set."""
     file = RESULTS / f"{name}.json"
     if not file.exists():
         raise UserError(f"expected a set of figures of experiments/results, got {name!r}")
@@ -111,10 +111,10 @@ def records(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def figure(name: str, key: str) -> dict[str, Any]:
-    """Returns what may be written of a figure.
+    """Returns the fields of a figure.
 
-    A key names an entry, `a/b` one within another; an entry of a list is named by its texts with spaces between them. A key
-    that names none may stand for pieces of games, `KEY, from 0` and on: their share of wins is a `mean` with Wilson's interval.
+    A key names an entry, and `a/b` a nested one. An entry of a list is named by its texts, joined by spaces. If no entry has the
+    key, there may be pieces of games, `KEY, from 0` and so on. Their share of wins is a `mean` with Wilson's interval.
     """
     entry: Any = records(name)[1]
     if key in entry:
@@ -131,7 +131,7 @@ def figure(name: str, key: str) -> dict[str, Any]:
 
 
 def written(name: str, key: str, form: str) -> str:
-    """Returns a figure as text."""
+    """Formats a figure."""
     fields = figure(name, key)
     try:
         return form.format_map(fields)
@@ -151,7 +151,7 @@ def tables() -> dict[str, str]:
 
 
 def filled(text: str) -> str:
-    """Returns a page with its figures; raises UserError for a mark that names none, or is not closed."""
+    """Returns a page with its figures; raises UserError for a mark with a wrong name or without an end."""
 
     def with_table(mark: re.Match[str]) -> str:
         if mark[2] not in tables():
@@ -171,12 +171,12 @@ def filled(text: str) -> str:
 
 
 def pages() -> Iterator[Path]:
-    """Yields the pages that may have marks."""
+    """Yields the pages that can have marks."""
     return (page for pattern in PAGES for page in sorted(ROOT.glob(pattern)) if page.is_file())
 
 
 def stale() -> dict[Path, str]:
-    """Returns the pages whose figures are not those of today, with the text that they should have."""
+    """Returns the outdated pages with their new text."""
     changed = {}
     for page in pages():
         text = read_text(page)
@@ -190,7 +190,7 @@ def stale() -> dict[Path, str]:
 
 
 def run(arguments: list[str]) -> int:
-    """Writes the pages that are stale, or names them; returns the exit status."""
+    """Writes the outdated pages, or lists them; returns the exit status."""
     config = parse(Config, arguments, "python -m leafwise.experiments.figures")
     if not RESULTS.exists():
         raise UserError("expected a checkout, got an installed leafwise, which holds no results")
@@ -206,7 +206,7 @@ def run(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Takes the command line's arguments, None for those of the process; returns the exit status."""
+    """Runs the command line (None: that of the process); returns the exit status."""
     return as_command(run, arguments)
 
 

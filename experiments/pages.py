@@ -1,8 +1,8 @@
-"""What exported pages cost: their bytes, their searches beside native ones, and the first answer in a browser that has nothing yet.
+"""Measures exported pages: bytes, searches compared with native ones, and the first answer in a browser with an empty cache.
 
 `python -m leafwise.experiments.pages --site DIR` measures an export (`leafwise web --export DIR`) and writes `pages.md`. Searches
-of the same positions to the same depth run under node, from the PATH, and in this process; times are processor times by node of the
-search tree, after a pass that is not timed. The browser is driven by Playwright, where that is installed.
+of the same positions to the same depth run under node, from the PATH, and in this process. Times are processor times by node of the
+search tree, after an untimed pass. Playwright drives the browser, if installed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from leafwise.training.runs.folder import hardware
 
 FOUR = {"board": "7x6", "k": 4}
 PACE, ENOUGH = 0.1, 0.2
-"""Seconds of search of the first answer; processor seconds after which searches are not timed one deeper."""
+"""Seconds of search of the first answer; processor seconds of a native pass that are enough for a timing."""
 NODE = """
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -71,15 +71,15 @@ class Config(Study):
     site: str = ""
     """Folder of the export."""
     modules: tuple[str, ...] = ()
-    """Files or folders of the games in it that `--module` brought."""
+    """Files or folders of the export's games from `--module`."""
     positions: Annotated[int, Range(1, 10_000)] = 6
-    """Positions of random games that are searched in each variant."""
+    """Number of positions of random games to search in each variant."""
     browsers: Annotated[int, Range(0, 100)] = 5
-    """Browsers with nothing in their cache that are timed; 0: none."""
+    """Number of browsers with an empty cache to time; 0: none."""
 
 
 def states(game: leafwise.Game, n: int) -> list[leafwise.State]:
-    """Returns positions at which a player decides, from random games."""
+    """Returns decisions of random games."""
     visited: list[leafwise.State] = []
     stream = new_stream(1)
     state = game.start().settle(stream)
@@ -91,9 +91,9 @@ def states(game: leafwise.Game, n: int) -> list[leafwise.State]:
 
 
 def timed(site: Path, build: str, variant: dict[str, Any], config: Config) -> tuple[str, str, str, str]:
-    """Returns the depth, microseconds by node, native and of the export, and how many times longer the export takes.
+    """Returns the depth, native and exported microseconds by node, and their ratio.
 
-    The depth is the first at which the native pass takes `ENOUGH` seconds, or the deepest that the game has.
+    The depth is the first at which the native pass takes `ENOUGH` seconds, or the game's maximum.
     """
     about = variant["about"]
     game = find_game(about["game"]).variant(**about["given_options"])
@@ -122,14 +122,14 @@ def timed(site: Path, build: str, variant: dict[str, Any], config: Config) -> tu
 
 
 class QuietFileServer(http.server.SimpleHTTPRequestHandler):
-    """A server of plain files that says nothing."""
+    """A file server without log messages."""
 
     def log_message(self, *words: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def first_answers(site: Path, build: str, browsers: int) -> list[float]:
-    """Returns seconds from opening the page to the first move in Connect Four, each in a browser of its own."""
+    """Returns seconds from opening the page to the first move in Connect Four, each in a new browser."""
     from playwright.sync_api import sync_playwright
 
     path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)

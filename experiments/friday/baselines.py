@@ -1,9 +1,9 @@
-"""What hand-made play of Friday is worth: random, greedy, the public engine's search, and ours with each evaluator.
+"""Measures hand-made play of Friday: random, greedy, the public engine's search, and this package's with each evaluator.
 
-`python -m leafwise.experiments.friday.baselines` plays every entry of `PLAN` on seeds from 1,000,000 on, first a part of everyone's
-games, then more, and writes `baselines.json` after every hundredth of an entry's games; what stands there already is not played
-again, so a stopped study goes on where it was; `--players none` plays nothing. Figures are worked out of the counts each time.
-`baselines.md` is the table of the results.
+`python -m leafwise.experiments.friday.baselines` plays every entry of `PLAN` on seeds from 1,000,000 on, first a part of all
+games, then more. It writes `baselines.json` after every hundredth of an entry's games. Known games are not played again, so a
+stopped study continues; `--players none` plays nothing. Figures are computed from the counts each time. `baselines.md` is the
+table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from leafwise.training.execution import in_pieces, map_pieces
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)
-"""Shares of its games that every entry has played before any plays more."""
+"""Shares of the games; all entries play one share before any plays the next."""
 HEAD = """# Friday: hand-made players
 
 A player sees no hidden cards, unless it is called clairvoyant. Clairvoyant players see the order of all hidden cards, as the
@@ -48,7 +48,7 @@ last column to `leafwise eval`.
 
 
 class Entry(NamedTuple):
-    """A player in a variant, and how many games it plays."""
+    """A player in a variant, and its number of games."""
 
     player: str
     games: int
@@ -79,9 +79,9 @@ class Config(DistributedStudy):
     """Plays the hand-made players of Friday on paired seeds and writes baselines.json and baselines.md."""
 
     players: str = ""
-    """Play only entries whose name begins with this (default: all)."""
+    """Beginning of the names of entries to play (default: all)."""
     seconds: float = 0.0
-    """Time to play, checked after every hundredth of a player's games (0: no limit)."""
+    """Time limit, checked after every hundredth of a player's games (0: none)."""
 
 
 class GameOutcome(NamedTuple):
@@ -94,9 +94,9 @@ class GameOutcome(NamedTuple):
     """The last phase reached, 0 to 3."""
     moves: int
     seconds: float
-    """Processor time to choose them."""
+    """Processor time of the choices."""
     values: tuple[float, ...] = ()
-    """What a searching player's search said that each decision is worth."""
+    """Value of each decision by the player's search, if any."""
 
 
 def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[GameOutcome]:
@@ -107,7 +107,7 @@ def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[GameOutcome]
 
 
 def play_seed(game: Game, who: Any, seed: int) -> GameOutcome:
-    """Plays one game; a player that draws takes its draws from the seed, the same ones as in `leafwise eval`."""
+    """Plays one game; a player's random numbers follow from the seed, as in `leafwise eval`."""
     stream = new_stream(seed)
     if hasattr(who, "stream"):
         who.stream = new_stream(derived(seed, PLAYER))
@@ -131,7 +131,7 @@ def play_seed(game: Game, who: Any, seed: int) -> GameOutcome:
 
 
 def figures(outcomes: Sequence[GameOutcome], before: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Returns what is kept of an entry's games: these, and those `before` whose figures are given."""
+    """Returns the figures of an entry's games, together with those of `before`."""
     old = before or {"games": 0, "wins": 0, "moves": 0, "seconds": 0.0, "phases": [0] * len(PHASES), "scores": {}}
     games, wins = old["games"] + len(outcomes), old["wins"] + sum(o.won for o in outcomes)
     moves, seconds = old["moves"] + sum(o.moves for o in outcomes), old["seconds"] + sum(o.seconds for o in outcomes)
@@ -160,7 +160,7 @@ def figures(outcomes: Sequence[GameOutcome], before: dict[str, Any] | None = Non
 
 
 def again(entry: Entry, kept: dict[str, Any]) -> str:
-    """Returns what `leafwise eval` is told to play an entry's games again; the clairvoyant play in this study alone."""
+    """Returns the arguments of `leafwise eval` to repeat an entry; "-" for clairvoyant players, which only play here."""
     if entry.player.endswith("clairvoyant"):
         return "-"
     life = f" --start-life {entry.start_life}" if entry.start_life else ""
@@ -169,7 +169,7 @@ def again(entry: Entry, kept: dict[str, Any]) -> str:
 
 
 def page(results: dict[str, Any]) -> list[str]:
-    """Returns the page: what was played, and a table."""
+    """Returns the page with the table."""
     rows = []
     for entry in PLAN:
         if entry.name in results:
@@ -195,7 +195,7 @@ def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") ->
 
 
 def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
-    """Plays what is missing of the plan, for about as long as it may take, and writes the page."""
+    """Plays the missing games of the plan within the time limit, and writes the page."""
     results, end = (
         known_results(config, "baselines.json", indent=0),
         time.monotonic() + (config.seconds or float("inf")),
@@ -221,28 +221,28 @@ COLUMNS = " | ".join(f"level {level}" for level in LEVELS)
 
 
 def known_blocks(title: str, results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the blocks of a title that are known."""
+    """Returns the known blocks of a title."""
     return [block for name, block in results.items() if name.startswith(f"{title}, from ")]
 
 
 def missing_blocks(
     title: str, results: Mapping[str, Any], games: int, block: int, first: int
 ) -> Iterator[tuple[str, range]]:
-    """Yields the names and seeds of the blocks that are missing, at most so many games each; games begin with seed `first`."""
+    """Yields names and seeds of the missing blocks, of at most `block` games; the first seed is `first`."""
     done = sum(block["games"] for block in known_blocks(title, results))
     for seeds in missing_seeds(done, games, block, first):
         yield f"{title}, from {seeds[0] - first}", seeds
 
 
 def wins_of(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns games, share won and its interval of some blocks together."""
+    """Returns games, share won and its interval over some blocks."""
     games, wins = (sum(block[name] for block in blocks) for name in ("games", "wins"))
     low, high = share_interval(wins, games)
     return {"games": games, "mean": wins / games, "ci_low": low, "ci_high": high}
 
 
 def share_won(figures: Mapping[str, Any]) -> str:
-    """Returns a cell: the share won, its interval, how many games."""
+    """Returns a cell with the share won, its interval and the number of games."""
     return share(figures, more=f"; {figures['games']:,}")
 
 

@@ -1,9 +1,9 @@
-"""How often Friday is won by the time for a decision: a strength curve for every level, as a table and a picture.
+"""Measures the share of won games of Friday by the time for a decision: a table and curves for every level.
 
-`python -m leafwise.experiments.friday.strength` plays the points of `PLAN` on seeds from 2,000,000 on, fair play, the quick ones
-first, and keeps every few games in `strength.json`; what is known for the model is not played again, so a stopped study goes on.
-`--dry-run` tells what is missing and about how long it takes. Monte Carlo tree search with the same leaf plays beside it, and where
-each decision has 10 ms, the chance that the search tells is held against who then won.
+`python -m leafwise.experiments.friday.strength` plays the points of `PLAN` on seeds from 2,000,000 on, without knowledge of
+hidden cards, quick ones first. It saves every few games in `strength.json`. Known games of the model are not played again, so a
+stopped study continues. `--dry-run` lists the missing games and estimates their time. Monte Carlo tree search with the same leaf
+plays too. At 10 ms for a decision the predicted chances are compared with the results.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from leafwise.training.evaluation.calibration import BINS, calibration_test, cro
 
 FIRST_SEED = 2_000_000
 DECISIONS = 370
-"""About so many decisions has a game."""
+"""Typical number of decisions of a game."""
 ROUNDS = (0.25, 0.5, 1.0)
-"""Shares of its games that every level has played before any plays more."""
+"""Shares of the games; all levels play one share before any plays the next."""
 SEARCHES = {"search": "", "mcts": "MCTS, "}
-"""What the rows of a search begin with."""
+"""Search -> beginning of its rows."""
 BLOCK_SECONDS = 30.0
-"""About how long the games take that are kept at a time."""
+"""Approximate time between two saves."""
 
 
 class Point(NamedTuple):
-    """Games of a level with some time for every decision."""
+    """Games of a level with a time limit for every decision."""
 
     milliseconds: int
     level: int
@@ -61,20 +61,20 @@ class Point(NamedTuple):
     search: str = "search"
     """One of SEARCHES."""
     keep_chances: bool = False
-    """Whether the chances that the search tells are kept, by tenths."""
+    """Whether to save the predicted chances, by tenths."""
 
     @property
     def title(self) -> str:
-        """What the names of its blocks begin with."""
+        """Beginning of the names of its blocks."""
         return f"{'' if self.search == 'search' else f'{self.search}, '}{self.milliseconds} ms, level {self.level}"
 
     @property
     def block(self) -> int:
-        """Games that are kept at a time."""
+        """Games between two saves."""
         return max(1, int(BLOCK_SECONDS / self.hours(1) / 3600))
 
     def hours(self, games: int) -> float:
-        """Returns about how many hours of processor time so many games take."""
+        """Estimates the processor hours of some games."""
         return games * DECISIONS * self.milliseconds / 3.6e6
 
     def player(self, model: str) -> str:
@@ -98,13 +98,13 @@ class Config(DistributedStudy):
     model: str = "friday"
     """Shipped model, run folder or file."""
     seconds: float = 0.0
-    """Time to play, checked after every part (0: no limit)."""
+    """Time limit, checked after every part (0: none)."""
     dry_run: bool = False
-    """Tell what is missing, and about how long it takes, and play nothing."""
+    """List the missing games with their estimated time, and play nothing."""
 
 
 def figures(outcomes: Sequence[GameOutcome], keep_chances: bool = False) -> dict[str, Any]:
-    """Returns what is kept of some games; of those judged, [who won, [tenth, decisions, sum of the chances told], ...] for each."""
+    """Returns the figures of some games; with chances also [won, [tenth, decisions, sum of chances], ...] for each game."""
     return {
         "games": len(outcomes),
         "wins": sum(o.won for o in outcomes),
@@ -115,7 +115,7 @@ def figures(outcomes: Sequence[GameOutcome], keep_chances: bool = False) -> dict
 
 
 def by_tenths(values: Sequence[float]) -> list[list[float]]:
-    """Returns [tenth, decisions, sum of the chances] of a game's chances, for each tenth that has some."""
+    """Returns [tenth, decisions, sum of chances] for each tenth of a game's chances."""
     chances = np.array(values)
     tenths = tenths_of(chances)
     return [[int(k), int((tenths == k).sum()), round(float(chances[tenths == k].sum()), 4)] for k in np.unique(tenths)]
@@ -124,7 +124,7 @@ def by_tenths(values: Sequence[float]) -> list[list[float]]:
 def predictions_by_game(
     blocks: Sequence[dict[str, Any]],
 ) -> tuple[Floats, Floats, Floats]:
-    """Returns the decisions and the sums of their chances by game and tenth, and which games were won, of some judged blocks."""
+    """Returns decisions and sums of chances by game and tenth, and which games were won."""
     games = [game for block in blocks for game in block["told"]]
     decisions, chances = np.zeros((len(games), BINS)), np.zeros((len(games), BINS))
     for k, (_, *tenths) in enumerate(games):
@@ -141,7 +141,7 @@ def together(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def todo_lines(results: dict[str, Any], plan: Sequence[Point]) -> list[str]:
-    """Returns what is missing of each point, with the time that it takes, and the sum of both."""
+    """Returns the missing games of each point with their estimated time, and the total time."""
     lines, hours = [], 0.0
     for point in plan:
         done = sum(block["games"] for block in known_blocks(point.title, results))
@@ -152,7 +152,7 @@ def todo_lines(results: dict[str, Any], plan: Sequence[Point]) -> list[str]:
 
 
 def study(config: Config, plan: Sequence[Point] = PLAN) -> None:
-    """Plays what is missing, for about as long as it may take, and writes the page and the picture after every point."""
+    """Plays the missing games within the time limit, and writes page and picture after every point."""
     results = results_of(config, "strength.json", [config.model], config.program())
     if config.dry_run:
         print("\n".join(todo_lines(results, plan)))
@@ -165,7 +165,7 @@ def study(config: Config, plan: Sequence[Point] = PLAN) -> None:
 
 
 def play(point: Point, results: Results, config: Config, end: float) -> None:
-    """Plays the games of a point that are missing, until the time is up."""
+    """Plays the missing games of a point until the time is up."""
     entry = Entry(point.player(config.model), point.games, point.level)
     block = point.block * max(config.processes, 1)
     for name, seeds in missing_blocks(point.title, results, point.games, block, FIRST_SEED):
@@ -176,7 +176,7 @@ def play(point: Point, results: Results, config: Config, end: float) -> None:
 
 
 def write(config: Config, results: Results, plan: Sequence[Point]) -> None:
-    """Writes the page and the picture of the points of which something is known."""
+    """Writes the page and the picture of all points with games."""
     by_point = {point: together(blocks) for point in plan if (blocks := known_blocks(point.title, results))}
     if not by_point:
         return
@@ -232,7 +232,7 @@ TESTED = "time | level: | games: | calibration error: | 95 % interval: | luck al
 
 
 def calibration_lines(by_point: dict[Point, dict[str, Any]]) -> list[str]:
-    """Returns what is said of the chances that were told, and of the same with a slope and an offset for their log odds."""
+    """Returns the section on the calibration of predicted chances, also after scaling their log odds."""
     predicted = {point: f for point, f in by_point.items() if "told" in f}
     if not predicted:
         return []
@@ -253,7 +253,7 @@ def calibration_lines(by_point: dict[Point, dict[str, Any]]) -> list[str]:
 
 
 def scaled_lines(ms: int, predicted: dict[Point, dict[str, Any]]) -> list[str]:
-    """Returns what is said of chances told in so many milliseconds with a slope and an offset; nothing where too few were lost."""
+    """Returns the lines on scaled chances at a time limit; [] if too few games were lost."""
     by_point = {point: f["told"] for point, f in predicted.items() if point.milliseconds == ms}
     decisions, chances, outcomes = (np.concatenate(parts) for parts in zip(*by_point.values(), strict=True))
     if any(outcomes[k::2].min() == outcomes[k::2].max() for k in (0, 1)):
@@ -275,7 +275,7 @@ def scaled_lines(ms: int, predicted: dict[Point, dict[str, Any]]) -> list[str]:
 
 
 def test_row(point: Point, decisions: Floats, chances: Floats, outcomes: Floats) -> list[str]:
-    """Returns the row of a test of chances that were told."""
+    """Returns the row of a calibration test."""
     test = calibration_test(decisions, chances, outcomes)
     interval = f"{test.ci_low:.3f} to {test.ci_high:.3f}"
     cells = f"{test.error:.3f}", interval, f"{test.luck:.3f}", f"{test.p:.2f}"

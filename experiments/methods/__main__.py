@@ -1,12 +1,12 @@
-"""All ways to learn, in all six games: what each makes of the same processor time.
+"""Compares all ways to learn in all six games, with equal processor time.
 
-`python -m leafwise.experiments.methods` trains every method of `PLANS` where it applies, for so many minutes of one core each, and
-beside them DQN and PPO of Stable-Baselines3 (`--dry-run` tells how many hours that is, and does nothing). Then what was learned
-plays final games: as the leaf of searches one and two decisions deep, against the best hand-made leaf in the same search or in
-single-player games beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written
-as soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each
-other, those as long as their recipes say (`--minutes 0`) among them. `--seeds 5` trains each way with so many training seeds
-instead, judges each run one decision deep, and compares the ways by interquartile means and probabilities of improvement.
+`python -m leafwise.experiments.methods` trains every method of `PLANS`, and DQN and PPO of Stable-Baselines3, each for some
+minutes of one core (`--dry-run` only prints the hours). Then the results play final games: as the leaf of searches one and two
+decisions deep, against the best hand-made leaf in the same search (in single-player games beside it), and as a bare policy if
+there is one. `methods.json`, `methods.md` and `methods.png` are updated after each figure; a stopped study continues, and so do
+its runs. The page has runs of several lengths (`--minutes`), also those of the recipes (`--minutes 0`). `--seeds 5` trains each
+way with five training seeds instead, measures each run one decision deep, and compares the ways by interquartile means and
+probabilities of improvement.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ from leafwise.training.runs.files import config_file
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import method_of, recipe
 
-# What is learned in each game, how it is judged, and the runs: each has a process of its own, whose time and memory are known
-# when it is over.
+# The ways to learn each game, their evaluation, and the runs: each is a process, whose time and memory are known at its end.
 
 
 @dataclass(frozen=True)
@@ -63,24 +62,24 @@ class Way:
     """One way to learn a game: a method of the package, by its recipe, or one of Stable-Baselines3."""
 
     steps: float
-    """Steps of the method in a minute of one processor core, about; of Stable-Baselines3, which is stopped by the clock, 0."""
+    """Approximate steps of the method in a minute of one core; 0 for Stable-Baselines3, which the clock stops."""
     options: dict[str, Any] = field(default_factory=dict)
     """Options besides the recipe's."""
     leaf: str = "search:{run},depth={depth}"
-    """Player with what was learned as a leaf; "" where there is none."""
+    """Player with the result as a leaf; "" if there is none."""
     policy: str = ""
-    """Player that asks what was learned for an action without a search; "" where it says nothing of actions."""
+    """Player with the result as a policy, without a search; "" if there is none."""
     algorithm: str = ""
-    """Of Stable-Baselines3: DQN, PPO, or MaskablePPO by settings."""
+    """Algorithm of Stable-Baselines3: DQN, PPO, or MaskablePPO by settings; else ""."""
     limits: str | None = None
-    """Options of its searches, where they are not the plan's."""
+    """Options of its searches (None: the plan's)."""
     network: str = ""
-    """The torch network that the method trains, where it is not the sparse one."""
+    """Torch network of the method ("": the sparse network)."""
 
 
 @dataclass(frozen=True)
 class GamePlan:
-    """What is learned in a game, and how it is judged."""
+    """The ways to learn a game, and their evaluation."""
 
     variant: str
     hand: str
@@ -89,13 +88,13 @@ class GamePlan:
     games: dict[int, int]
     """Final games by the depth of the searches; bare policies play as many as searches of depth 1."""
     unit: str
-    """What a figure counts."""
+    """Meaning of the figures."""
     limits: str = ""
     """Options of all searches."""
     plies: int = 0
     """Random decisions of openings, in two-player games."""
     env: dict[str, Any] = field(default_factory=dict)
-    """Keywords of the environment of Stable-Baselines3."""
+    """Keywords of the environment for Stable-Baselines3."""
 
 
 LIKELIEST = "mcts:{run},prior={run},simulations=1,proofs=0"
@@ -207,29 +206,29 @@ PLANS: dict[str, GamePlan] = {
 
 
 SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_rew_mean")
-"""Tags of learning curves, the first that a run logged counts."""
+"""Tags of learning curves; the first tag that a run logged is used."""
 POINTS_DRAWN = 300
-"""Most points of a learning curve that are kept."""
+"""Maximum points of a saved learning curve."""
 RECIPE = "its recipe"
-"""The length of a run that is as long as its game's recipe says."""
+"""Length of a run by its game's recipe."""
 MB = 1e6
 PERIOD = 0.5
 """Seconds between two looks at the memory of a run."""
 
 
 def key_of(game: str, way: str, minutes: float | None, what: str) -> str:
-    """Returns the name of a result: what is known of a way to learn a game for so long (None: it learns nothing)."""
+    """Returns the name of a result: game, way, length of training (None: no training), kind of result."""
     return ", ".join([game, way, *([] if minutes is None else [length_text(minutes)]), what])
 
 
 def length_text(minutes: float) -> str:
-    """Returns how long a run is, in words; 0 minutes stand for what its recipe says."""
+    """Returns the length of a run in words; 0 minutes is the recipe's."""
     return f"{minutes:g} minutes" if minutes else RECIPE
 
 
 @contextmanager
 def stopped_by_sigterm() -> Iterator[None]:
-    """Has SIGTERM stop the study as Ctrl-C does, so that no run goes on without it."""
+    """Lets SIGTERM stop the study as Ctrl-C does, so that no run continues without it."""
 
     def stop(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -244,7 +243,7 @@ def stopped_by_sigterm() -> Iterator[None]:
 
 
 def words_of(game: str, plan: GamePlan, name: str, way: Way, path: Path, minutes: float) -> list[str]:
-    """Returns the command of a run, as a module's name and its arguments; 0 minutes: what `leafwise train` makes of its name."""
+    """Returns the command of a run, as a module's name and its arguments; 0 minutes: the recipe's run."""
     if way.algorithm:
         env = json.dumps(plan.env)
         words_of_run = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm]
@@ -268,14 +267,14 @@ def words_of(game: str, plan: GamePlan, name: str, way: Way, path: Path, minutes
 
 
 def method_name(way: str) -> str:
-    """Returns the method of a way to learn, which is named after it and perhaps its network."""
+    """Returns the method of a way to learn: the first word of its name."""
     return way.split()[0]
 
 
 def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
-    """Trains, or goes on; returns how the run went.
+    """Trains or continues a run; returns its figures.
 
-    Raises KeyboardInterrupt for a run that was stopped, ValueError for one that failed.
+    Raises KeyboardInterrupt if the run was stopped, ValueError if it failed.
     """
     if not (path / "results.json").exists():
         # A run of Stable-Baselines3 keeps its options in config.json.
@@ -299,7 +298,7 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
 
 
 def watched(process: Process) -> float:
-    """Waits for a run to end; returns the most memory that it had, in MB. Where the study is stopped the run is too, and saves."""
+    """Waits for a run to end; returns its peak memory in MB. If the study is stopped, the run saves and stops."""
     import psutil  # of the extra `experiments`; `newcomers` does without
 
     most = 0.0
@@ -315,7 +314,7 @@ def watched(process: Process) -> float:
 
 
 def curve(path: Path) -> dict[str, Any]:
-    """Returns the learning curve of a run: what is scored, and by its share of the run's time; {} where nothing was logged."""
+    """Returns the learning curve of a run: tag, steps and values; {} if nothing was logged."""
     for tag in SCORES:
         try:
             points: Mapping[int, float] = logged(path, [tag])[tag]
@@ -332,7 +331,7 @@ SEED = 2_000_000
 HAND_MADE, SEEDED = "hand-made", "seed"
 BARE = "policy"
 ADDED = ("games", "ways", "minutes", "newcomer_minutes", "seeds", "runs")
-"""Options with which results are added to those that there are."""
+"""Options that only add results to the known ones."""
 
 
 @dataclass(frozen=True)
@@ -340,40 +339,42 @@ class Config(DistributedStudy):
     """Compares all ways to learn in all games."""
 
     games: tuple[str, ...] = tuple(PLANS)
-    """Games; none: only the page is made again."""
+    """Games; none: only write the page."""
     ways: tuple[str, ...] = ()
     """Ways to learn, as selfplay, "selfplay mlp" or "SB3 PPO" (default: all)."""
     minutes: Annotated[float, Range(0)] = 30.0
-    """Processor time of each run, in minutes of one core, about (0: as long as its recipe says)."""
+    """Approximate processor time of each run in minutes (0: the recipe's length)."""
     newcomer_minutes: Annotated[float, Range(0, above=True)] = 15.0
-    """The same of Stable-Baselines3's."""
+    """The same for Stable-Baselines3."""
     seeds: Annotated[int, Range(0, 100)] = 0
-    """Training seeds of each way, which are compared (0: one run of each, judged in full)."""
+    """Number of training seeds of each way (0: one run of each, with the full evaluation)."""
     share: Annotated[float, Range(0, above=True)] = 1.0
-    """Share of the final games that is played, above 0."""
+    """Share of the final games to play, above 0."""
     runs: str = "runs/methods"
     """Folder of the runs."""
     dry_run: bool = False
-    """Tell what would be trained, and for how long; do nothing."""
+    """List the runs with their times, and do nothing."""
 
     def minutes_of(self, way: Way) -> float:
-        """Returns how long a way to learn has."""
+        """Returns the minutes of a way to learn."""
         return self.newcomer_minutes if way.algorithm else self.minutes
 
     @property
     def bare(self) -> Config:
-        """The study without the options with which results are added."""
+        """The study without the options that only add results."""
         added: dict[str, Any] = {name: getattr(Config, name) for name in ADDED}
         return replace(self, **added)
 
     def ways_of(self, name: str) -> dict[str, Way]:
-        """Returns the ways to learn a game that were asked for."""
+        """Returns the requested ways to learn a game."""
         return {word: way for word, way in PLANS[name].ways.items() if word in (self.ways or PLANS[name].ways)}
 
 
 def evaluations(plan: GamePlan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
-    """Yields what is judged of a way to learn (None: the hand-made leaf): its name, the texts of the player and of the hand-made
-    opponent, how many games; RUN stands for the folder of the run."""
+    """Yields the evaluations of a way to learn (None: the hand-made leaf).
+
+    Each has a name, the texts of the player and of the hand-made opponent, and the number of games; RUN stands for the run folder.
+    """
     for depth, games in plan.games.items():
         opponent = f"search:{plan.hand},depth={depth}{plan.limits}"
         if way is None:
@@ -390,7 +391,7 @@ def measured(
 ) -> dict[str, Any]:
     """Plays final games; returns the mean, its 95 % interval and the seconds of a move.
 
-    Raises ValueError where a player fails in one of them.
+    Raises ValueError if a player fails in a game.
     """
     game, games = find_variant(name, plan.variant), max(2, 2 * round(config.share * games / 2))
     where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster, "file": file, "resume": True}
@@ -414,7 +415,7 @@ def built(config: Config, plan: GamePlan, text: str, ships: int) -> dict[str, An
 
 
 def of_game(config: Config, results: Results, name: str) -> None:
-    """Trains and judges what is not known of a game; the page is written anew after every way to learn it."""
+    """Trains and evaluates what is missing of a game; updates the page after every way."""
     plan = PLANS[name]
     ways: dict[str, Way | None] = {**config.ways_of(name)}
     if find_variant(name, plan.variant).players == 1:
@@ -436,7 +437,7 @@ def of_game(config: Config, results: Results, name: str) -> None:
 
 
 def of_seeds(config: Config, results: Results, name: str) -> None:
-    """Trains and judges what is not known of a game's ways with several training seeds."""
+    """Trains and evaluates what is missing of a game with several training seeds."""
     for way_name, way in config.ways_of(name).items():
         minutes = config.minutes_of(way)
         length = f"{minutes:g}min" if minutes else "recipe"
@@ -448,7 +449,7 @@ def of_seeds(config: Config, results: Results, name: str) -> None:
 
 
 def seeded(config: Config, name: str, way_name: str, seed: int, path: Path) -> dict[str, Any]:
-    """Trains with a seed, and judges the run one decision deep; returns how it went and its figures."""
+    """Trains with a seed and evaluates the run one decision deep; returns its figures."""
     plan = PLANS[name]
     way = plan.ways[way_name]
     words = [*words_of(name, plan, way_name, way, path, config.minutes_of(way)), "--seed", str(seed)]
@@ -459,7 +460,7 @@ def seeded(config: Config, name: str, way_name: str, seed: int, path: Path) -> d
 
 
 def dry_run(config: Config) -> None:
-    """Prints every run, about how many minutes it takes, and the hours of all."""
+    """Prints every run with its approximate minutes, and the total hours."""
     minutes = []
     for name in config.games:
         for word, way in config.ways_of(name).items():
@@ -473,7 +474,7 @@ def dry_run(config: Config) -> None:
 
 
 def study(config: Config) -> None:
-    """Makes the page; raises ValueError for unknown names."""
+    """Runs the study; raises ValueError for unknown names."""
     for name in config.games:
         need_among(name, PLANS, "games")
     for way in config.ways:
@@ -500,11 +501,11 @@ CURVES = {
     "eval/score_mean": "score",
     "rollout/ep_rew_mean": "reward",
 }
-"""What learning curves show, in words."""
+"""Tags of learning curves in words."""
 
 
 def cell(figures: dict[str, Any] | None, plan: GamePlan) -> str:
-    """Returns a figure with its interval; a dash where there is none."""
+    """Formats a figure with its interval; "-" for None."""
     if figures is None:
         return "-"
     form = ",.0f" if plan.unit == "mean score" else ".3f" if plan.unit == "mean quality" else ".1%"
@@ -512,8 +513,10 @@ def cell(figures: dict[str, Any] | None, plan: GamePlan) -> str:
 
 
 def known_of(name: str, plan: GamePlan, results: Results) -> list[tuple[str, float | None, dict[str, Any]]]:
-    """Returns what is known of a game: a way to learn it, for how many minutes, and what was found, by the last words of the names
-    of results. Ways are in the plan's order, the shortest runs first."""
+    """Returns the known results of a game: way, minutes, and results by the last part of their names.
+
+    Ways are in the plan's order, shorter runs first.
+    """
     order, by_way = ("hand-made", *plan.ways), dict[tuple[int, float], dict[str, Any]]()
     for key, result in results.items():
         game, way, *length, what = key.split(", ")
@@ -524,7 +527,7 @@ def known_of(name: str, plan: GamePlan, results: Results) -> list[tuple[str, flo
 
 
 def rows_of(name: str, plan: GamePlan, results: Results) -> list[list[str]]:
-    """Returns the rows of a game's table: those of which something is known."""
+    """Returns the rows of a game's table that have results."""
     rows = []
     for way, minutes, known in known_of(name, plan, results):
         if all(what.startswith(SEEDED) for what in known):
@@ -544,7 +547,7 @@ def rows_of(name: str, plan: GamePlan, results: Results) -> list[list[str]]:
 
 
 def seeds_of(name: str, plan: GamePlan, results: Results) -> list[str]:
-    """Returns the lines on ways that were trained with several seeds: a table, and in words which differences stand."""
+    """Returns the lines on ways with several training seeds: a table, and the significant differences in words."""
     scores: dict[float, dict[str, Floats]] = {}
     commands: dict[float, list[str]] = {}
     for way, minutes, known in known_of(name, plan, results):
@@ -599,7 +602,7 @@ def section(name: str, results: Results) -> list[str]:
 
 
 def plot(study: Study, results: Results) -> bool:
-    """Draws the learning curves of all games of which there are some; returns whether there are."""
+    """Draws the known learning curves of all games; returns whether there are any."""
     known: dict[str, dict[str, dict[str, Any]]] = {}
     for name, plan in PLANS.items():
         for way, minutes, results_of_way in known_of(name, plan, results):
@@ -632,7 +635,7 @@ def plot(study: Study, results: Results) -> bool:
 
 
 def write(study: Study, results: Results) -> None:
-    """Writes the page and its picture with what is known."""
+    """Writes the page and its picture with the known results."""
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
         "# All ways to learn, at equal processor time", "",

@@ -1,9 +1,9 @@
-"""How fast trees grow side by side: leaves a second against the bare network, simulations a second against OpenSpiel's tree search.
+"""Measures the speed of batched tree searches: against the network alone, and against OpenSpiel's tree search.
 
     python -m leafwise.experiments.methods.batched_trees
 
-Connect Four, one thread. The network is asked by `alphazero`'s own games of 100 simulations a decision, 256 of them at once; alone,
-on batches of 256; and by `MCTSBot` of OpenSpiel (extra `openspiel`), one position after another, as it asks. All three take turns.
+Connect Four, one thread. The network values the leaves of `alphazero`'s games, 256 at once with 100 simulations a decision; batches
+of 256 positions alone; and the single positions of OpenSpiel's `MCTSBot` (extra `openspiel`). All three are timed in turns.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ PROGRAM = "leafwise.experiments.methods.batched_trees"
 
 @dataclass(frozen=True)
 class Options:
-    """What is measured."""
+    """Options of the measurement."""
 
     networks: tuple[str, ...] = ("mlp", "resnet")
     """Torch modules, as `--network` names them."""
     rounds: int = 3
-    """How often all are timed; the median counts."""
+    """Number of timings of each; the median counts."""
     seconds: float = 10.0
-    """Of each, at least."""
+    """Minimum seconds of each timing."""
 
 
 @dataclass(frozen=True)
 class CountingNetwork:
-    """A network that counts the rows it is asked about."""
+    """A network that counts its rows."""
 
     network: Any
     batch_sizes: list[int]
 
     @property
     def game(self) -> Any:
-        """Its game."""
+        """The network's game."""
         return self.network.game
 
     def evaluator(self, name: str) -> Evaluator:
@@ -64,7 +64,7 @@ class CountingNetwork:
 
 
 def a_second(work: Callable[[], int], seconds: float) -> float:
-    """Returns how many of what `work` returns are done in a second."""
+    """Returns the units of `work` per second."""
     done, start = 0, time.perf_counter()
     while (spent := time.perf_counter() - start) < seconds:
         done += work()
@@ -72,7 +72,7 @@ def a_second(work: Callable[[], int], seconds: float) -> float:
 
 
 def workers(name: str) -> dict[str, Callable[[], int]]:
-    """Returns what asks a network, by its name: each call returns how many leaves, or for OpenSpiel simulations, it made."""
+    """Returns the measured work by name: each call returns its number of leaves, or of simulations for OpenSpiel."""
     import torch
 
     game = game_of("trilobite", board="7x6", k=4)
@@ -97,7 +97,7 @@ def workers(name: str) -> dict[str, Callable[[], int]]:
 
 
 def theirs(module: Any) -> Callable[[], int]:
-    """Returns a search by OpenSpiel with a module at its leaves, along a game."""
+    """Returns the work of OpenSpiel's search with a module at its leaves, along a game."""
     import pyspiel
     import torch
     from open_spiel.python.algorithms import mcts
@@ -105,7 +105,7 @@ def theirs(module: Any) -> Callable[[], int]:
     game = pyspiel.load_game("connect_four")
 
     class ModuleEvaluator(mcts.Evaluator):
-        """Values and priors by one call for each position."""
+        """Values and priors of a module, by one call for each position."""
 
         def __init__(self) -> None:
             self.last: tuple[str, Any] = "", None

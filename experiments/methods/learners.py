@@ -1,9 +1,8 @@
-"""MaskablePPO of sb3-contrib by the settings of `examples/maskable_ppo.yml`, beside its defaults, in equal processor time.
+"""Compares MaskablePPO of sb3-contrib with the settings of `examples/maskable_ppo.yml` and with its defaults, at equal time.
 
 `python -m leafwise.experiments.methods.learners` trains both on one id of each game, for `--minutes` of one core each. Then the
 bare policies play final games: against `random`, `greedy` and `level:easy` in two-player games, beside `random` and `greedy` in
-games for one. `learners.json` and `learners.md` are written as soon as a figure is known; a study that was stopped goes on, runs
-too.
+single-player games. `learners.json` and `learners.md` are updated after each figure; a stopped study continues, and so do its runs.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from leafwise.training.runs.loop import find_variant
 IDS = ("Trilobite7x6", "Cassis", "Threes", "Trap", "Friday", "StarshipPlace")
 OWN, DEFAULTS, ALONE = "settings", "defaults", "alone"
 SEED, PLIES = 3_000_000, 4
-"""First seed of the final games, and the random moves that two-player games begin with."""
+"""First seed of the final games, and the number of random moves of openings."""
 MOST_SHARE = 10.0
-"""Mean scores above it are points."""
+"""Larger mean scores are points, not shares."""
 ADDED: dict[str, Any] = {"ids": IDS, "minutes": 10.0, "runs": "runs/learners"}
-"""Options with which results are added to those that there are."""
+"""Options that only add results to the known ones."""
 
 
 @dataclass(frozen=True)
@@ -49,27 +48,27 @@ class Config(DistributedStudy):
     """Trains MaskablePPO by settings and by its defaults, and has the policies play."""
 
     ids: tuple[str, ...] = IDS
-    """Ids of environments, as Threes for leafwise/Threes-v0; none: only the page is made again."""
+    """Ids of environments, as Threes for leafwise/Threes-v0; none: only write the page."""
     minutes: Annotated[float, Range(0, above=True)] = 10.0
     """Processor time of each run."""
     games: Annotated[int, Range(2, 1e6)] = 200
-    """Final games of each figure, even."""
+    """Final games of each figure; even."""
     runs: str = "runs/learners"
     """Folder of the runs."""
 
     @property
     def bare(self) -> Config:
-        """The study without the options with which results are added."""
+        """The study without the options that only add results."""
         return replace(self, **ADDED)
 
 
 def opponents(players: int) -> tuple[str, ...]:
-    """Returns whom policies meet in two-player games, or who plays beside them in single-player games."""
+    """Returns the opponents in two-player games, or the players for comparison in single-player games."""
     return ("random", "greedy", "level:easy") if players == 2 else ("random", "greedy")
 
 
 def run_words(name: str, minutes: float, path: Path, settings: str = "") -> list[str]:
-    """Returns the command of a run, as a module's name and its arguments: by a file of settings, or by the defaults."""
+    """Returns the command of a run with a file of settings or the defaults, as a module's name and its arguments."""
     game, options = game_and_options(name)
     words = ["--game", game, "--variant", options, "--algorithm", "MaskablePPO"]
     words += ["--settings", settings] if settings else ["--env", json.dumps(PLANS[game].env)]
@@ -83,7 +82,7 @@ def game_and_options(name: str) -> tuple[str, str]:
 
 
 def of_id(config: Config, results: Results, name: str) -> None:
-    """Trains and judges what is not known of an id; the page is written anew after each run."""
+    """Trains and evaluates what is missing of an id; updates the page after each run."""
     game = find_variant(*game_and_options(name))
     judge = partial(scored, game, games=config.games, seed=SEED, processes=config.processes, cluster=config.cluster)
     if game.players == 1:
@@ -103,7 +102,7 @@ def of_id(config: Config, results: Results, name: str) -> None:
 
 
 def study(config: Config) -> None:
-    """Makes the page; raises ValueError for unknown names."""
+    """Runs the study; raises ValueError for unknown names."""
     for name in config.ids:
         need_among(name, IDS, "ids")
     results = results_of(config, "learners.json", command=config.bare.repeated_by, anew=False)
@@ -114,7 +113,7 @@ def study(config: Config) -> None:
 
 
 def cell(figures: Mapping[str, Any] | None, players: int) -> str:
-    """Returns a figure with its interval: a share of the points, or a mean score; a dash where there is none."""
+    """Formats a share of the points or a mean score with its interval; "-" for None."""
     if figures is None:
         return "-"
     form = ".0%" if players == 2 else ",.0f" if figures["mean"] > MOST_SHARE else ".3f"
@@ -143,7 +142,7 @@ def tables(results: Results) -> list[str]:
 
 
 def write(study: Study, results: Results) -> None:
-    """Writes the page with what is known."""
+    """Writes the page with the known results."""
     lines = [
         "# MaskablePPO with tuned settings and with its defaults", "",
         "MaskablePPO of sb3-contrib was trained in two ways, for the same processor time of one core. One has [settings for",

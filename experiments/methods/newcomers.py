@@ -1,11 +1,10 @@
-"""What Stable-Baselines3's own DQN, PPO and sb3-contrib's MaskablePPO learn: by their defaults, as a newcomer, or by settings.
+"""Trains DQN and PPO of Stable-Baselines3 and MaskablePPO of sb3-contrib, with their defaults or with settings.
 
-`python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` learns for so much
-processor time, saving now and then, and goes on with --resume, from the weights and the optimizer's state. DQN and PPO know
-nothing of which actions are legal: one that is not loses a two-player game, and does nothing in a single-player game. `--settings
-FILE` takes the hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and plays in the native batch. Where
-the observations of DQN's default replay buffer, a million steps, take more than 4 GB, as Starship's grids do, it holds as many
-steps as fit.
+`python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` trains for 30 minutes
+of processor time and saves regularly. --resume continues from the weights and the optimizer's state. DQN and PPO do not know the
+legal actions: an illegal action loses a two-player game, and does nothing in a single-player game. `--settings FILE` takes the
+hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and uses the native batch. If the observations of
+DQN's default replay buffer, a million steps, take more than 4 GB, as in Starship, the buffer has as many steps as fit.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from leafwise.training.runs.folder import command_of, commit, hardware, need_tra
 from leafwise.training.runs.loop import find_variant
 
 ENVS = 8
-"""Environments side by side; Stable-Baselines3's examples have as many."""
+"""Parallel environments, as in Stable-Baselines3's examples."""
 BUFFER_SIZE, BUFFER_BYTES = 1_000_000, 4e9
-"""Steps of DQN's replay buffer by default, and the most that its observations take."""
+"""Default steps of DQN's replay buffer, and the maximum bytes of its observations."""
 SAVE_SECONDS = 60.0
 PROGRAM = "leafwise.experiments.methods.newcomers"
 
@@ -49,17 +48,17 @@ class Config:
     variant: str = ""
     """Options of the game, like board=7x6,k=4."""
     algorithm: Literal["DQN", "PPO", "MaskablePPO"] = "PPO"
-    """Which."""
+    """Algorithm to train."""
     env: str = "{}"
     """Keywords of the environment, as JSON."""
     minutes: float = 30.0
     """Processor time."""
     seed: int = 1
-    """Of the algorithm and its environments."""
+    """Seed of the algorithm and its environments."""
     run: str = "runs/newcomer"
     """Folder of the run."""
     resume: bool = False
-    """Go on with the run in the folder."""
+    """Continue the run in the folder."""
     settings: str = ""
     """File of hyper-parameters in RL Baselines3 Zoo's format, by id (default: the algorithm's own)."""
 
@@ -75,7 +74,7 @@ def id_of(game: Game) -> str:
 def settings_of(file: str, name: str) -> dict[str, Any]:
     """Returns the hyper-parameters of an id in a file of RL Baselines3 Zoo's format; raises ValueError where it has none.
 
-    What Zoo would evaluate as Python, a text for `policy_kwargs` or `normalize`, is refused: both are written as YAML.
+    Texts that Zoo would evaluate as Python, for `policy_kwargs` or `normalize`, are refused: both must be YAML.
     """
     import yaml
 
@@ -93,8 +92,11 @@ def settings_of(file: str, name: str) -> dict[str, Any]:
 
 
 def environments(game: Game, config: Config, settings: dict[str, Any]) -> Any:
-    """Returns the environments: for settings, which lose what is theirs, the native batch behind a `VecNormalize`; else they are
-    stepped one after another, as Stable-Baselines3 does by default."""
+    """Returns the environments, and removes their options from `settings`.
+
+    With settings they are the native batch behind a `VecNormalize`; without, single environments that are stepped in turn, as
+    Stable-Baselines3 does by default.
+    """
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
@@ -116,14 +118,14 @@ def environments(game: Game, config: Config, settings: dict[str, Any]) -> Any:
 
 
 def fitting(algorithm: str, space: gym.Space[Any]) -> dict[str, int]:
-    """Returns the options with which an algorithm fits into memory; {} where it does as it is."""
+    """Returns options that make an algorithm fit into memory; {} if its defaults fit."""
     each = 2 * np.asarray(flatten_space(space).sample()).nbytes
     steps = int(BUFFER_BYTES / each)
     return {"buffer_size": steps} if algorithm == "DQN" and steps < BUFFER_SIZE else {}
 
 
 def train(config: Config) -> Path:
-    """Trains, or goes on, and returns the folder; `results.json` is there when the run is over."""
+    """Trains or continues a run and returns its folder; `results.json` exists when the run is finished."""
     import sb3_contrib
     import stable_baselines3
     import torch
@@ -134,7 +136,8 @@ def train(config: Config) -> Path:
     lock = FolderLock(path)
     model_file, progress_file = path / "model.zip", path / "config.json"
     if config.resume != progress_file.exists():
-        raise UserError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
+        wanted, got = ("a run to resume", "none") if config.resume else ("no run yet", "one")
+        raise UserError(f"expected {wanted} in {str(path)!r}, got {got}")
     progress: dict[str, Any] = json.loads(read_text(progress_file)) if config.resume else {"seconds": 0.0, "steps": 0}
     game = find_variant(config.game, config.variant)
     settings = settings_of(config.settings, id_of(game)) if config.settings else {}
@@ -143,10 +146,8 @@ def train(config: Config) -> Path:
     kind = getattr(sb3_contrib if config.algorithm == "MaskablePPO" else stable_baselines3, config.algorithm)
     policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
     settings = {"policy": policy, **fitting(config.algorithm, envs.observation_space), **settings}
-    model = kind(
-        env=envs, seed=config.seed, device="cpu", **settings
-    )  # on the processor, where all ways have the same time
-    if config.resume:  # to load more than tensors would run code that the file holds
+    model = kind(env=envs, seed=config.seed, device="cpu", **settings)  # equal processor time for all ways
+    if config.resume:  # loading the whole model would run code from the file
         model.set_parameters(model_file)
         model.num_timesteps = progress["steps"]
         if config.settings:

@@ -1,10 +1,10 @@
-"""Depth-limited search against Monte Carlo tree search, with the same leaf and the same processor time a move, in all six games.
+"""Compares depth-limited search and Monte Carlo tree search with the same leaf and processor time, in all six games.
 
-`python -m leafwise.experiments.search` plays, a part with `--share`. In two-player games the searches meet, random openings from
-both seats; alone each plays the same seeds. The leaves are the shipped network and the game's first hand-made score; Monte Carlo
-tree search with the network meets the same with roll-outs too, at up to 10 ms a move. Every game is kept as it ends: what was
-stopped goes on where it was. `search.json` and `search.md` are what came out. What another network than the one that ships
-now has played is played anew, and what tree searches with other defaults have. Seeds from 2,400,000 on, used for nothing else.
+`python -m leafwise.experiments.search` plays the games, a part of them with `--share`. In two-player games the searches meet,
+with random openings from both seats; in single-player games both play the same seeds. The leaves are the shipped network and the
+game's first hand-made score. Tree search with the network also meets tree search with rollouts, at up to 10 ms a move. Every game
+is saved as it ends, so a stopped study continues. It writes `search.json` and `search.md`. Games of other networks than the
+shipped ones, or of tree searches with other defaults, are played again. Seeds from 2,400,000 on, used for nothing else.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Config(DistributedStudy):
     """Plays both searches against each other and writes search.json and search.md."""
 
     games: tuple[str, ...] = tuple(CONTESTS)
-    """Games to play; none: only the page is made again."""
+    """Games to play; none: only write the page."""
     milliseconds: tuple[int, ...] = (1, 10, 100)
     """Processor time a move."""
     leaves: tuple[str, ...] = tuple(LEAVES)
@@ -57,11 +57,11 @@ class Config(DistributedStudy):
     share: Annotated[float, Range(0, 1, above=True)] = 1.0
     """Share of the games to play, above 0 to 1."""
     runs: Path = Path("runs/search")
-    """Folder of the games that are played so far."""
+    """Folder of the games so far."""
 
 
 class Pairing(NamedTuple):
-    """Games to play: one player alone, or two who meet. What is known of it holds for the network as it is."""
+    """Games of a single player, or of two players against each other."""
 
     label: str
     leaf: str
@@ -73,18 +73,18 @@ class Pairing(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name among the results."""
+        """Name of its result."""
         return f"{self.label}, {self.leaf}, {self.ms} ms, {self.kind}"
 
     @property
     def about(self) -> dict[str, Any]:
-        """What tells its players and openings from others."""
+        """Identifies its players and openings."""
         players = about(variant(self.label), self.leaf, trees=self.kind != SEARCH)
         return {"model": players.pop("model"), "plies": CONTESTS[self.label].plies, **players}
 
 
 def pairings(config: Config) -> Iterator[Pairing]:
-    """Yields what is to be played, the quickest first."""
+    """Yields the games to play, quickest first."""
     for ms, label, leaf in product(sorted(config.milliseconds), config.games, config.leaves):
         games = 2 * max(1, round(CONTESTS[label].games.get(ms, 30) * config.share / 2))
         two = variant(label).players == 2
@@ -95,7 +95,7 @@ def pairings(config: Config) -> Iterator[Pairing]:
 
 
 def report(config: Config, results: Results) -> None:
-    """Writes the page and the picture of all that is known, whatever was asked for this time."""
+    """Writes the page of all known results."""
     whole = Config(config.out, config.data)
     times = {int(name.split(", ")[-2].removesuffix(" ms")) for name in results}
     known = {
@@ -122,7 +122,7 @@ def report(config: Config, results: Results) -> None:
 
 
 def study(config: Config) -> None:
-    """Plays what is missing."""
+    """Plays the missing games."""
     check_names(config.games, config.leaves)
     results = known_results(config, "search.json", indent=1)
     for pairing in pairings(config):

@@ -1,11 +1,11 @@
-"""How far from perfect: the regret of each search, leaf, depth and time on games whose exact values are known.
+"""Measures the regret of searches on games with known exact values, by leaf, depth and time.
 
-`python -m leafwise.experiments.search.regret` draws critical decisions (some legal action loses value) after random actions and
-has each solved; Connect Four's are those of `leafwise.experiments.trilobite.critical`, from games. It asks every player for its
-choice: its regret is the best action's exact value less that of the choice, in the units of `State.returns` (1 win, -1 loss).
-Times are processor time. `positions/GAME.jsonl` holds the decisions with the exact value of every action, for players of your own;
-`regret.json` what came out, `regret.md` the tables. What stands there is not worked out again, but for rows
-of networks that ship no more, and of tree searches with other defaults. Seeds from 2,900,000 on.
+`python -m leafwise.experiments.search.regret` draws critical decisions (some legal action loses value) after random actions, and
+solves each. Connect Four's come from games, those of `leafwise.experiments.trilobite.critical`. The regret of a choice is the
+best action's exact value minus that of the choice, in the units of `State.returns` (1 win, -1 loss). Times are processor time.
+`positions/GAME.jsonl` has the decisions with the exact value of every action, for your own players; `regret.json` has the results
+and `regret.md` the tables. Known results are not computed again, except for networks that no longer ship and for tree searches
+with other defaults. Seeds from 2,900,000 on.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from leafwise.training.evaluation.statistics import bounds, interval_text, mean_
 
 FIRST_SEED = 2_900_000
 EQUAL = 1e-9
-"""Values no further apart are one."""
+"""Values with a smaller difference are equal."""
 TABLE_MB = 64.0
 PATIENCE = 2000
-"""Draws without a new decision after which there are taken to be no more."""
+"""Draws without a new decision after which the search for decisions ends."""
 
 
 class SolvedGame(NamedTuple):
-    """A variant whose exact values are known, and the random actions that lead to its decisions."""
+    """A variant with an exact solver, and the number of random actions before its decisions."""
 
     name: str
     options: Mapping[str, Any]
@@ -76,7 +76,7 @@ class Config(Study):
     """Measures regret and writes positions/*.jsonl, regret.json and regret.md."""
 
     games: tuple[str, ...] = tuple(SOLVED_GAMES)
-    """Games to measure on; none: only the page is made again."""
+    """Games to measure; none: only write the page."""
     positions: int = 300
     """Critical decisions of each game."""
     depths: tuple[int, ...] = (1, 2, 4, 6)
@@ -91,7 +91,7 @@ def game_of(label: str) -> Game:
 
 
 def from_games() -> Iterator[Decision]:
-    """Yields Connect Four's critical positions from games of players who see a few moves ahead, in an order drawn once."""
+    """Yields Connect Four's critical positions from games of players who see a few moves ahead, in a fixed random order."""
     rows = [row for row in critical.read() if row.kind == "played"]
     names, worth = game_of(CONNECT_FOUR).actions, {letter: value for value, letter in critical.LETTERS.items()}
     for k in np.random.default_rng(FIRST_SEED).permutation(len(rows)):
@@ -100,8 +100,10 @@ def from_games() -> Iterator[Decision]:
 
 
 def solved(label: str, seed: int) -> Iterator[Decision]:
-    """Yields critical decisions, each once, with the exact value of every legal action, for the player to move; in
-    small games until hardly a new one comes."""
+    """Yields critical decisions, each once, with the exact value of every legal action for the player to move.
+
+    It ends when new decisions become rare, in small games.
+    """
     game = game_of(label)
     solver = exact_solver(game, TABLE_MB)
     seen: set[State] = set()
@@ -120,7 +122,7 @@ def solved(label: str, seed: int) -> Iterator[Decision]:
 
 
 def positions(config: Config, label: str) -> list[Decision]:
-    """Returns the decisions of a game from its file, which is made where it does not hold as many; all, where there are fewer."""
+    """Returns the decisions of a game from its file, which is written if it has too few; all if there are fewer."""
     game, name = game_of(label), f"positions/{label.replace(' ', '-').replace(',', '').lower()}.jsonl"
     path = config.source(name)
     lines = read_text(path).splitlines() if path else []
@@ -137,8 +139,7 @@ def positions(config: Config, label: str) -> list[Decision]:
 
 
 def players(config: Config, game: Game) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the players' texts, and what tells them from others: each leaf at each depth, and at each time by both searches;
-    roll-outs by simulations."""
+    """Yields the players' texts with `about`: each leaf at each depth, and at each time with both searches; then rollouts."""
     for leaf in LEAVES:
         if LEAVES[leaf] and shipped_model(game) is None:
             continue
@@ -153,7 +154,7 @@ def players(config: Config, game: Game) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def measured(text: str, game: Game, decisions: list[Decision]) -> dict[str, Any]:
-    """Returns what a player loses on decisions, each asked for on its own."""
+    """Returns the regret of a player on single decisions."""
     who = player(text, game, seed=1)
     who.choose(decisions[0][0])  # compiled and warm from here on
     regrets = np.array([max(values.values()) - values[game.actions[who.choose(state)]] for state, values in decisions])
@@ -188,7 +189,7 @@ def report(config: Config, results: Results) -> None:
 
 
 def study(config: Config) -> None:
-    """Measures what is missing."""
+    """Measures the missing players."""
     for label in config.games:
         need_among(label, SOLVED_GAMES, "--games")
     results = known_results(config, "regret.json", indent=1)

@@ -1,4 +1,4 @@
-"""Learned leaves against hand-made ones: choices that a solver judges, games from given openings."""
+"""Learned leaves against hand-made ones: choices checked by a solver, games from given openings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def model_or_score(game: Game, model: str) -> Evaluator:
 
 
 def judge(judged: Judged, model: str) -> dict[str, Any]:
-    """Returns in how many positions, and critical ones, one-ply play keeps the value: with a model, "" for the hand-made leaf."""
+    """Counts the positions, and critical ones, where one-ply play keeps the value; model "": the hand-made leaf."""
     leaf = model_or_score(judged.game, model)
     kept = judged.kept(judged.choices(leaf, 1))
     critical = judged.keeps.sum(axis=1) < np.array([len(State(judged.game, row).legal_actions) for row in judged.rows])
@@ -62,7 +62,7 @@ def subset(judged: Judged, chosen: Bools) -> Judged:
 
 
 def is_quiet(state: State) -> bool:
-    """Whether nobody can win at once: no action wins, and after at least two actions no reply does."""
+    """Whether nobody can win at once: no action wins, and after at least two actions no reply wins."""
     safe = 0
     for a in state.legal_actions:
         after = state.play(a)
@@ -95,14 +95,14 @@ class CountingPlayer(SearchPlayer):
 
 @dataclass(frozen=True)
 class LeafMatch:
-    """Plays openings from both seats: a search with one leaf against a search with another."""
+    """Two searches with different leaves that play openings from both seats."""
 
     game: Game
     sides: tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
-    """Of either search its leaf, a model or "" for the game's hand-made score, and its options."""
+    """Leaf (a model, or "" for the hand-made score) and options of either search."""
 
     def __call__(self, starts: Sequence[State]) -> tuple[Floats, Floats, Ints]:
-        """Returns the first side's points of each game [openings, 2], and the seconds and moves of either, [2]."""
+        """Returns the first side's points, [openings, 2], and the seconds and moves of both sides, each [2]."""
         first, other = (
             CountingPlayer(
                 Search(self.game, model_or_score(self.game, model), **options), model or self.game.default_score
@@ -126,7 +126,7 @@ def play_match(
 ) -> dict[str, Any]:
     """Plays every opening from both seats; the figures are the first side's, with the 95 % interval over openings.
 
-    `each` is how pieces of the openings are played, like `DistributedStudy.each`.
+    `each` plays pieces of the openings, like `DistributedStudy.each`.
     """
     parts = list(each(match, in_pieces(starts, BATCH)))
     points = np.concatenate([part[0] for part in parts])
@@ -158,9 +158,9 @@ def games_table(
     config: DistributedStudy, results: Results, name: str, model: str, starts: Sequence[State],
     searches: Mapping[str, Mapping[str, Any]],
 ) -> list[str]:  # fmt: skip
-    """Returns the table of a model's games against the hand-made leaf, every opening from both seats, by what both search with.
+    """Returns the table of a model's games against the hand-made leaf by search, every opening from both seats.
 
-    What is known of a search stands under the name and its words.
+    The result of a search is saved under `name` and its words.
     """
     rows = []
     for words, options in searches.items():

@@ -1,7 +1,7 @@
-"""One runner for studies of matches: players and settings in, games kept as they end, figures and a page out.
+"""Runs studies of matches: plays games, saves them as they end, writes figures and a page.
 
-A study names its matches and says what its page is; `MatchStudy` plays what is missing. What stands in the JSON file is not
-played again, so a stopped study goes on where it was. Figures are worked out of the scores each time.
+A study defines its matches and its page; `MatchStudy` plays the missing games. Games in the JSON file are not played again, so a
+stopped study continues. Figures are computed from the scores each time.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from leafwise.training.evaluation.statistics import Unit, bounds, mean_interval,
 
 ELSEWHERE = "give another --data and --out"
 KeptMatch = Mapping[str, Any]
-"""What is kept of a match: its players, the scores in the order of seeds, figures."""
+"""A saved match: players, scores in the order of seeds, figures."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """Games of a player, alone or against another from both seats, on seeds that follow each other."""
+    """Games of a player on consecutive seeds, alone or against another from both seats."""
 
     title: str
     game: Game
@@ -36,20 +36,22 @@ class Match:
     opponent: str | None = None
     first_seed: int = FINAL_SEED
     block: int = 10
-    """Seeds between two times that games are written."""
+    """Number of seeds between two saves."""
     network: str | None = None
-    """What tells a learned leaf's file from others: games of another are played anew."""
+    """Hash of a learned leaf's file; games of another file are played again."""
     play: Callable[[Match, range, DistributedStudy], Evaluation] | None = None
-    """What plays seeds in place of `evaluate`."""
+    """Function that plays the seeds instead of `evaluate`."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a two-player game without chance: blocks of seeds would draw the same openings again."""
+        """Raises ValueError for a two-player game without chance, where blocks of seeds would repeat openings."""
         if self.game.players == 2 and not self.game.max_stages:
-            raise ValueError(f"{self.title}: expected a game of chance, or for one, got {self.game.name!r}")
+            raise ValueError(
+                f"{self.title}: expected a game with chance, or a single-player game, got {self.game.name!r}"
+            )
 
     @property
     def about(self) -> dict[str, Any]:
-        """What is kept of players and seeds."""
+        """Players, seeds and network, as they are saved."""
         texts = {
             "player": self.player,
             "opponent": self.opponent,
@@ -60,7 +62,7 @@ class Match:
 
 
 def network_of(leaf: str, game: Game) -> str | None:
-    """Returns what tells a leaf's network from others; None for a hand-made leaf."""
+    """Returns the hash of a leaf's network; None for a hand-made leaf."""
     return None if leaf in game.scores else digest_of(need_shipped(game) if leaf == LEARNED else leaf)
 
 
@@ -72,7 +74,7 @@ def points_figures(kept: KeptMatch) -> dict[str, Any]:
 
 
 def score_figures(kept: KeptMatch) -> dict[str, Any]:
-    """Returns mean with its 95 % interval and median of the scores of a player alone."""
+    """Returns number, mean with its 95 % interval, and median of a single player's scores."""
     scores = np.array(kept["scores"], dtype=np.float64)
     return {
         "games": len(scores),
@@ -83,7 +85,7 @@ def score_figures(kept: KeptMatch) -> dict[str, Any]:
 
 
 def with_figures(title: str, kept: Any, figures: Callable[[KeptMatch], dict[str, Any]]) -> dict[str, Any]:
-    """Returns a kept match with its figures; raises ValueError for what is no match with scores."""
+    """Returns a saved match with its figures; raises ValueError if it has no scores."""
     try:
         if not kept["scores"]:
             raise ValueError("no scores")
@@ -95,7 +97,7 @@ def with_figures(title: str, kept: Any, figures: Callable[[KeptMatch], dict[str,
 
 
 def more_games(known: KeptMatch, more: Evaluation) -> dict[str, Any]:
-    """Returns what is kept of a match: scores, and where they are known highest cells, moves and time a move."""
+    """Returns a saved match with more games: scores, and highest cells, moves and time a move if known."""
     kept: dict[str, Any] = {"scores": [*known.get("scores", []), *more.scores.tolist()]}
     if more.best_cells.any() and ("best_cells" in known or not known.get("scores")):
         kept["best_cells"] = [*known.get("best_cells", []), *more.best_cells.tolist()]
@@ -107,7 +109,7 @@ def more_games(known: KeptMatch, more: Evaluation) -> dict[str, Any]:
 
 
 def played(match: Match, seeds: range, config: DistributedStudy) -> Evaluation:
-    """Returns the games of some seeds; raises ValueError for players who fail in one: that is no result of a study."""
+    """Plays the games of some seeds; raises ValueError if a player fails in one, since that is not a result."""
     if match.play is not None:
         return match.play(match, seeds, config)
     evaluation = evaluate(
@@ -122,7 +124,7 @@ def played(match: Match, seeds: range, config: DistributedStudy) -> Evaluation:
 def play(
     match: Match, results: Results, config: DistributedStudy, figures: Callable[[KeptMatch], dict[str, Any]]
 ) -> None:
-    """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
+    """Plays the missing games of a match; raises ValueError if the saved ones have other players."""
     known: KeptMatch = results.get(match.title, {})
     for name in ("player", "opponent", "first_seed"):
         needed = name in known or (name == "first_seed" and known)
@@ -159,7 +161,7 @@ C = TypeVar("C", bound=DistributedStudy)
 
 @dataclass(frozen=True)
 class MatchStudy(Generic[C]):
-    """A study as data: its files' name, its matches, its page; called, it plays what is missing and writes the page."""
+    """A study of matches: name of its files, matches, page. A call plays the missing games and writes the page."""
 
     name: str
     matches: Callable[[C], Iterable[Match]]
@@ -167,7 +169,7 @@ class MatchStudy(Generic[C]):
     figures: Callable[[KeptMatch], dict[str, Any]] = points_figures
 
     def __call__(self, config: C) -> Results:
-        """Works through the matches and returns all results; the page tells all that is known, whatever was asked for."""
+        """Plays the matches and returns all results; the page shows all known results."""
         wanted = list(self.matches(config))
         results = known_results(config, f"{self.name}.json")
         results.update({title: with_figures(title, kept, self.figures) for title, kept in results.items()})

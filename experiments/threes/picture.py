@@ -1,4 +1,4 @@
-"""Draws a position of a game with what every swipe is worth, in people's units where they are known: the README's picture.
+"""Draws a position of Threes with the value of every swipe, in people's units if they are known.
 
 `python -m leafwise.experiments.threes.picture` writes `values.png`.
 """
@@ -27,11 +27,11 @@ class Config(Study):
     """Draws a position with the value of every swipe."""
 
     leaf: str = "learned"
-    """Leaf evaluator: a score, `learned`, or a model's path."""
+    """Leaf: a score, `learned`, or a model's path."""
     depth: int = 3
-    """Decisions looked ahead for the values."""
+    """Depth of the search for the values."""
     moves: int = 500
-    """Move at which the game, played at depth 1, is drawn."""
+    """Move of the drawn position, in a game played at depth 1."""
     seed: int = 1_000_002
     """Seed of the game."""
 

@@ -1,7 +1,7 @@
 """Measures the networks of Trap's other board sizes against the best hand-made leaf, at equal processor time.
 
-`python -m leafwise.experiments.trap.sizes` plays the games that are missing and writes `sizes.json` after every few; what stands
-there is not played again, so a stopped study goes on where it was, unless another network ships for a size by now. `sizes.md` is
+`python -m leafwise.experiments.trap.sizes` plays the missing games and writes `sizes.json` after every few; known games
+are not played again, so a stopped study continues, unless another network ships for a size. `sizes.md` is
 the table. Every seed is played from both seats.
 """
 
@@ -21,9 +21,9 @@ class Config(DistributedStudy):
     """Plays the matches of Trap's sizes and writes sizes.json and sizes.md."""
 
     sizes: tuple[int, ...] = (5, 6, 7, 8, 9)
-    """Cells on a side."""
+    """Side lengths of the boards."""
     rival: str = "reach_open"
-    """Hand-made leaf that the shipped one meets."""
+    """Hand-made leaf of the opponent."""
     seconds: tuple[float, ...] = (0.005,)
     """Seconds of a turn."""
     games: int = 200

@@ -89,7 +89,7 @@ def test_the_first_openings_are_of_all_lengths_alike() -> None:
     ("script", "message"),
     [
         ("print('8', flush=True); input()", "^expected a column from .* at an empty line, got '8'$"),
-        ("pass", "^expected a column from .* at an empty line, got its end$"),
+        ("pass", "^expected a column from .* at an empty line, got the end of the program$"),
         ("import time; time.sleep(60)", "^expected a column from .* at an empty line within 1 s, got none$"),
     ],
 )

@@ -96,7 +96,7 @@ def test_missing_data_is_one_line(
     assert main() == 2
     assert "found none in an installed leafwise; --run RUN writes it" in capsys.readouterr().err
     assert Config().source("a.json") is None
-    assert "no a.json in an installed leafwise, --data names a folder: everything is worked out anew" in (
+    assert "no a.json in an installed leafwise (--data names another folder): everything is computed again" in (
         capsys.readouterr().err
     )
     with pytest.raises(ValueError, match=r"^expected --out FOLDER, got none: an installed leafwise holds no folder"):
@@ -112,7 +112,7 @@ def test_a_command_says_what_is_wrong_in_one_line(capsys: pytest.CaptureFixture[
 
     assert command(Config, broken)(["--n", "1"]) == 2
     assert command(Config, broken)(["--n", "3"]) == 130
-    assert capsys.readouterr().err == "error: expected 2, got 1\nstopped; the same command goes on\n"
+    assert capsys.readouterr().err == "error: expected 2, got 1\nstopped; the same command continues\n"
     with pytest.raises(ValueError, match="a defect"):
         command(Config, broken)(["--n", "4"])
     assert command(Config, lambda config: None)([]) == 0

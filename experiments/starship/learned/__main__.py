@@ -1,4 +1,4 @@
-"""Compares builders on the same hulls and requests; goes on where it was stopped.
+"""Compares builders on the same hulls and requests; continues after a stop.
 
 python -m leafwise.experiments.starship.learned --seeds 100 --builders hand best:16 build:hopeful
 """
@@ -29,7 +29,7 @@ from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.starship import builders
 
 SAVED_EVERY = 10
-"""Ships that are built as one piece of work; then the results so far are written."""
+"""Ships in one piece of work, after which the results are saved."""
 PICTURED = 6
 """Hulls in the gallery."""
 
@@ -43,7 +43,7 @@ def column(records: Records, name: str) -> Floats:
 
 
 def gain(records: Records, base: Records) -> str:
-    """Returns the paired gain in quality over other ships of the same seeds, with its 95 % interval; "-" without any."""
+    """Returns the paired gain in quality over other ships of the same seeds, with its 95 % interval; "-" without records."""
     if not records:
         return "-"
     difference = column(records, "quality") - column(base, "quality")
@@ -85,7 +85,7 @@ def summary(results: dict[str, Records]) -> dict[str, Any]:
 
 
 def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Returns the page: what the words mean, and for each preset how its part was made, the tables, the pictures."""
+    """Returns the page: explanations, and for each preset the command, tables and pictures."""
     lines = [
         "# Who builds the best ships of given hulls and requests?",
         "",
@@ -112,7 +112,7 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
-    """Returns what each pair "A > B" of builders comes to: A's paired gain over B, over all ships and where both are valid."""
+    """Returns the table of pairs "A > B" of builders: A's paired gain over B, over all ships and over ships valid with both."""
     rows = []
     for pair in pairs:
         one, _, other = (word.strip() for word in pair.partition(">"))
@@ -135,7 +135,7 @@ def gains(results: dict[str, Records], pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def layouts(results: dict[str, Records]) -> list[str]:
-    """Returns how many ways of laying out the core each builder has: entropies, and what share they are of the first one's."""
+    """Returns the table of core layouts: entropies of each builder, and their ratio to the first builder's."""
     rows: list[list[str]] = []
     first = np.zeros(0)
     for name, records in results.items():
@@ -153,7 +153,7 @@ def layouts(results: dict[str, Records]) -> list[str]:
 
 
 def diversities(sets: dict[str, list[Ship]]) -> list[str]:
-    """Returns how different the ships of each set are, over as many ships of each as the smallest set has."""
+    """Returns the table of diversity, over as many ships of each set as the smallest set has."""
     n, rows = min(map(len, sets.values())), []
     for name, ships in sets.items():
         figures = diversity(ships[:n])
@@ -162,7 +162,7 @@ def diversities(sets: dict[str, list[Ship]]) -> list[str]:
 
 
 def curves(run: Path, path: Path) -> None:
-    """Draws what a training run logged: quality, the six terms, the error of the values."""
+    """Draws the curves of a training run: quality, the six terms, the error of the values."""
     interval = ("eval/score_ci_low", "eval/score_ci_high")
     panels = (
         {"quality": "eval/score_mean", "valid": "eval/valid"},
@@ -183,7 +183,7 @@ def curves(run: Path, path: Path) -> None:
 
 @dataclass(frozen=True)
 class Config(DistributedStudy):
-    """What is compared; the first builder is the one the others are compared with."""
+    """Compares builders with the first one."""
 
     builders: tuple[str, ...] = (
         "hand",
@@ -195,7 +195,7 @@ class Config(DistributedStudy):
     )
     """Builders, as `leafwise.training.starship.builders.builder` names them."""
     pairs: tuple[str, ...] = ()
-    """Further pairs that are compared, like "build:learned,depth=1 > best:64"."""
+    """Further pairs to compare, like "build:learned,depth=1 > best:64"."""
     preset: str = "scout"
     """scout, classic or cruiser."""
     seeds: int = 100
@@ -203,17 +203,17 @@ class Config(DistributedStudy):
     first_seed: int = 1_000_000
     """First of the seeds."""
     diversity: int = 0
-    """Ships of the first and of the last builder whose diversity is measured (0: none)."""
+    """Number of ships of the first and of the last builder to measure diversity (0: none)."""
     curves: str = ""
-    """Run folder whose curves are drawn on the page."""
+    """Run folder with the curves for the page."""
     records: Path = Path("runs/starship-builders")
-    """Folder of what was built: one file for each builder, to which a later run adds."""
+    """Folder of the records: one file for each builder, which later calls extend."""
     page: bool = False
-    """Write this preset's part of the page, its figures as JSON and the pictures to --out."""
+    """Write this preset's section of the page, its figures as JSON and the pictures to --out."""
 
 
 def measure(config: Config) -> dict[str, Records]:
-    """Returns the records of each builder, those that the folder has already included."""
+    """Returns the records of each builder, known ones from the folder and new ones."""
     building_game, results = game("starship", preset=config.preset), {}
     wanted = range(config.first_seed, config.first_seed + config.seeds)
     for name in config.builders:
@@ -230,7 +230,7 @@ def measure(config: Config) -> dict[str, Records]:
 
 
 def ships(config: Config, name: str, count: int) -> list[Ship]:
-    """Returns the ships that a builder makes of the first seeds."""
+    """Returns the ships of a builder for the first seeds."""
     building_game = game("starship", preset=config.preset)
     build = builders.builder(name, building_game)
     seeds = range(config.first_seed, config.first_seed + count)
@@ -238,7 +238,7 @@ def ships(config: Config, name: str, count: int) -> list[Ship]:
 
 
 def report(config: Config) -> None:
-    """Measures, writes the page if it is wanted, and prints the tables."""
+    """Measures, writes the page if requested, and prints the tables."""
     if config.seeds < 1 or not config.builders:
         raise UserError(f"expected at least one seed and one builder, got {config.seeds!r}")
     results = measure(config)

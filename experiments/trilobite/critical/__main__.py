@@ -1,12 +1,11 @@
-"""How often players keep the exact value of Connect Four's critical positions, and what they score against perfect play.
+"""Measures how often players keep the value of Connect Four's critical positions, and their score against perfect play.
 
 `python -m leafwise.experiments.trilobite.critical` asks every player of `--players` for its move in each position of
-`positions.csv`, on its own, and lets it play the drawn openings from both seats and the empty board as the first against the
-exact solver, which picks at random among the moves that keep the value. Times are processor time of this process; those of
-`--programs` are by the clock: each reads the columns played so far on a line (1 to 7; none is the empty board) and answers one.
-`scores.json` keeps what came out, one letter an answer or game; `scores.md` has the tables. What is known for these positions and
-this model is not worked out again: a run that was stopped goes on where it was, some answers or games before. Until all
-are played, games are of openings of all lengths alike.
+`positions.csv`. The player also plays against the exact solver, from the drawn openings in both seats and from the empty board as
+first player. The solver picks at random among the moves that keep the value. Times are processor time of this process; those of
+`--programs` are wall time. A program reads a line with the columns played so far (1 to 7; an empty line is the empty board) and
+answers with one. `scores.json` saves one letter for each answer or game; `scores.md` has the tables. Known answers for these
+positions and this model are not computed again, so a stopped command continues. Openings of all lengths are played evenly.
 """
 
 from __future__ import annotations
@@ -54,19 +53,19 @@ from leafwise.training.evaluation.statistics import bounds, points_interval, sha
 
 POINTS = {letter: (1 + value) / 2 for value, letter in LETTERS.items()}
 LEARNED = "learned"
-"""The leaf whose players' results hold for one model alone."""
+"""The leaf whose results depend on the model."""
 TIMED = tuple(
     f"{kind}:learned,seconds={seconds},clock=cpu,candidates=safe"
     for seconds in (0.01, 0.1)
     for kind in ("search", "mcts")
 )
-"""Players with so many seconds a move."""
+"""Players with time limits."""
 ANSWERS, GAMES = 120, 10
-"""Answers, and openings or games from the empty board, after which results are written."""
+"""Answers, and openings or games from the empty board, between two saves."""
 PLIES = (range(10, 16), range(16, 21), range(21, 26), range(26, 31))
-"""Positions by the moves before them."""
+"""Groups of positions by the number of moves before them."""
 DONE = {"kept": "answers", "openings": "games from openings", "empty": "from the empty board"}
-"""What is kept of a player, a letter for each."""
+"""Saved strings of a player, with a letter for each answer or game."""
 
 
 @dataclass(frozen=True)
@@ -78,25 +77,25 @@ class Config(Study):
         "search:learned,depth=6,candidates=safe", "search:lines,seconds=0.01,clock=cpu", "solver",
         "search:learned,seconds=0.01,clock=cpu", *TIMED,
     )  # fmt: skip
-    """Players by name."""
+    """Players to measure."""
     programs: tuple[str, ...] = ()
-    """Commands that start programs, which are asked like the players."""
+    """Commands that start further programs to measure."""
     games: tuple[str, ...] = (
         "search:lines,depth=6", "search:learned,depth=6", "search:learned,depth=6,candidates=safe", *TIMED,
     )  # fmt: skip
-    """Players and commands among them that play games too."""
+    """Those of the players and commands that also play games."""
     first: int = 20
-    """Games that they begin on the empty board."""
+    """Games from the empty board as first player."""
 
 
 Choose = Callable[[str, State], int]
 """The moves played so far, and the position that they lead to -> an action."""
 TimedPlayer = tuple[Choose, Callable[[], float]]
-"""What a player chooses, and the clock that its time is read from."""
+"""A player's choices, and its clock."""
 
 
 def timed_player(name: str, program: Program | None = None) -> TimedPlayer:
-    """Returns one of this package's players, compiled and warm; or a program."""
+    """Returns a player of this package with its code loaded, or a program."""
     if program is not None:
         return lambda moves, s: CONNECT_FOUR.action(program.choose(moves, s.legal_names, "a column")), time.perf_counter
     one = player(name, CONNECT_FOUR, seed=1)
@@ -105,14 +104,14 @@ def timed_player(name: str, program: Program | None = None) -> TimedPlayer:
 
 
 class Perfect:
-    """The exact solver, with ties broken at random."""
+    """The exact solver with random choice among equal moves."""
 
     def __init__(self) -> None:
         self.solver = Solver(CONNECT_FOUR, TABLE_MB)
         self.begin(0)
 
     def begin(self, number: int) -> None:
-        """Draws from a stream of its own for each piece of games, whatever was played before."""
+        """Starts a new stream for a piece of games, so that it does not depend on earlier ones."""
         self.stream = new_stream(1 + number)
 
     def choose(self, state: State) -> int:
@@ -123,7 +122,7 @@ class Perfect:
 
 
 def play(choose: Choose, perfect: Perfect, opening: str, seat: int) -> str:
-    """Returns how a game ends for the player, who is the first (0) or second (1) to move after an opening."""
+    """Plays a game and returns its result for the player, who moves first (0) or second (1) after the opening."""
     moves = opening
 
     def move(state: State) -> int:
@@ -141,9 +140,10 @@ def go_on(
     one: Callable[[], TimedPlayer], perfect: Callable[[], Perfect], known: dict[str, Any],
     positions: list[PositionRow], openings: list[PositionRow], first: int,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """Returns what was found with some more; None if it is all: answers, games begun on the empty board, both seats' of openings.
+    """Returns the known answers and games with some more; None if all are known.
 
-    An answer is 1 if the choice keeps the value, else 0; `ms` is its mean time.
+    The order is answers, games from the empty board, openings in both seats. An answer is 1 if the choice keeps the value, else 0;
+    `ms` is its mean time.
     """
     kept, empty, ends = (known.get(name, "") for name in ("kept", "empty", "openings"))
     played = len(ends) // 2
@@ -163,7 +163,7 @@ def go_on(
 
 
 def mixed(openings: list[PositionRow]) -> list[PositionRow]:
-    """Returns openings in an order in which the first ones are of all lengths alike."""
+    """Returns openings in an order that alternates their lengths."""
     lengths = sorted({p.plies for p in openings})
     alike = zip_longest(*([p for p in openings if p.plies == plies] for plies in lengths))
     return [p for some in alike for p in some if p is not None]
@@ -176,17 +176,17 @@ GROUPS: dict[str, Callable[[PositionRow], bool]] = {
     "one keeping move": lambda p: p.kept_by == 1,
     **{f"plies {plies[0]} to {plies[-1]}": partial(lambda plies, p: p.plies in plies, plies) for plies in PLIES},
 }
-"""Columns of a table -> which positions they have."""
+"""Columns of a table -> whether they include a position."""
 
 
 def kept_share(kept: str, chosen: list[bool]) -> str:
-    """Returns the share of some positions in which the value was kept, with its interval."""
+    """Returns the share of chosen positions where the value was kept, with its interval."""
     answers = np.array([letter == "1" for letter in kept])[chosen]
     return share({"mean": answers.mean(), **bounds(share_interval(int(answers.sum()), len(answers)))})
 
 
 def kept_table(positions: list[PositionRow], results: Results, kind: str) -> list[str]:
-    """Returns the table of a kind of positions."""
+    """Returns the section of a kind of positions."""
     groups = {name: [p.kind == kind and has(p) for p in positions] for name, has in GROUPS.items()}
     groups = {name: chosen for name, chosen in groups.items() if any(chosen)}
     head = " | ".join(["player", "ms a move:", *(f"{name} ({sum(chosen)})" for name, chosen in groups.items())])
@@ -199,7 +199,7 @@ def kept_table(positions: list[PositionRow], results: Results, kind: str) -> lis
 
 
 def games_table(results: Results) -> list[str]:
-    """Returns the table of the games."""
+    """Returns the section of the games."""
     rows = []
     for name, result in results.items():
         if result.get("openings"):
@@ -214,7 +214,7 @@ def games_table(results: Results) -> list[str]:
 
 
 def known(config: Config) -> tuple[Results, str]:
-    """Returns the results that hold for the positions and for what `about` says of their player; and the model."""
+    """Returns the valid saved results, for these positions and players as `about` describes them; and the model's hash."""
     model, positions = digest_of("trilobite7x6"), digest_of(str(Path(__file__).with_name(FILE)))
     results = known_results(config, "scores.json", {"positions": positions}, indent=1)
     for name in [name for name, result in results.items() if not about(name, model).items() <= result.items()]:
@@ -223,7 +223,7 @@ def known(config: Config) -> tuple[Results, str]:
 
 
 def about(name: str, model: str) -> dict[str, str]:
-    """Returns what a player's results hold for: the model, where it has the learned leaf, and how tree searches search."""
+    """Returns the conditions of a player's results: the model for the learned leaf, the defaults of tree searches."""
     what = {"model": model} if LEARNED in name else {}
     return what | {"mcts": mcts_defaults(CONNECT_FOUR)} if name.startswith(MCTS) else what
 
@@ -246,7 +246,7 @@ def report(config: Config, positions: list[PositionRow], results: Results) -> No
 
 
 def study(config: Config) -> None:
-    """Measures what is missing."""
+    """Measures the missing answers and games."""
     rows = read()
     positions = [p for p in rows if p.kind != OPENING]
     openings = mixed([p for p in rows if p.kind == OPENING])

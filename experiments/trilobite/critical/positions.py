@@ -1,16 +1,16 @@
 """Makes and reads `positions.csv`: critical positions and drawn openings of Connect Four with their exact values.
 
-`python -m leafwise.experiments.trilobite.critical.positions` draws them and has each solved. A position is critical if some
-legal move keeps the game's value and another does not. A row holds
+`python -m leafwise.experiments.trilobite.critical.positions` draws and solves them. A position is critical if some legal move
+keeps the game's value and another does not. A row has
 
-- `kind`: `played`, from games of players who see 4 moves ahead and know nothing else; `random`, after random moves;
-  `opening`, after random moves, and drawn;
+- `kind`: `played`, from games of players who search 4 moves deep without a score; `random`, after random moves; `opening`,
+  after random moves, and drawn;
 - `moves`: the columns played from the empty board, 1 to 7 from the left;
 - `value`: W, D or L: a win, a draw or a loss for the player to move;
-- `columns`: for each column what it leads to for that player, a dot where it is full.
+- `columns`: the result of each column for that player, a dot for a full one.
 
-Those of a kind and ply are written as soon as they are found, so that the command goes on where it was stopped; a greater number
-of positions a ply adds to those there are. Seeds from 2,950,000 on.
+Positions are saved after each kind and ply, so the command continues after a stop. A larger number of positions a ply adds to the
+known ones. Seeds from 2,950,000 on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CONNECT_FOUR = game("trilobite", board="7x6", k=4)
 FILE = "positions.csv"
 FIRST_SEED = 2_950_000
 SEEN = 4
-"""Moves that the players of `played` positions see ahead."""
+"""Search depth of the players of `played` positions."""
 OPENING = "opening"
 KINDS = ("played", "random", OPENING)
 LETTERS = {1.0: "W", 0.0: "D", -1.0: "L"}
@@ -86,14 +86,14 @@ def read(path: Path | None = None) -> list[PositionRow]:
 
 @dataclass(frozen=True)
 class Config(Study):
-    """Draws critical positions and drawn openings of Connect Four, and has them solved."""
+    """Draws and solves critical positions and drawn openings of Connect Four."""
 
     plies: tuple[int, int] = (10, 30)
-    """Least and most moves before a critical position."""
+    """Minimum and maximum of moves before a critical position."""
     positions: int = 40
     """Critical positions of each kind and ply."""
     opening_plies: tuple[int, int] = (8, 12)
-    """The same of an opening."""
+    """The same for an opening."""
     openings: int = 40
     """Drawn openings of each ply."""
 
@@ -104,7 +104,7 @@ class Config(Study):
 
 
 def row_of(config: Config, kind: str, state: State, actions: tuple[int, ...]) -> PositionRow | None:
-    """Returns the row of a position, or None where it is not critical, or no drawn opening."""
+    """Returns the row of a position, or None if it is neither critical nor a drawn opening."""
     solver = config.solver
     if kind == OPENING and solver.value(state) != 0:
         return None
@@ -116,7 +116,7 @@ def row_of(config: Config, kind: str, state: State, actions: tuple[int, ...]) ->
 
 
 def drawn(config: Config, kind: str, plies: int) -> Iterator[PositionRow]:
-    """Yields rows of a kind and ply without end, each position once."""
+    """Yields rows of a kind and ply endlessly, each position once."""
     seed = FIRST_SEED + 100 * KINDS.index(kind) + plies
     least = plies, plies
     lines = (
@@ -130,7 +130,7 @@ def drawn(config: Config, kind: str, plies: int) -> Iterator[PositionRow]:
 
 
 def study(config: Config) -> None:
-    """Finds the rows that are missing."""
+    """Finds the missing rows."""
     path = config.source(FILE)
     rows = read(path) if path else []
     wanted = []

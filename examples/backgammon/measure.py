@@ -1,14 +1,13 @@
-"""How good a leaf plays: points a game against gnubg-nn or Pubeval, which run in a process of their own, with paired dice; or
-what its decisions lose.
+"""Measures a leaf of backgammon: points a game against gnubg-nn or Pubeval with paired dice, or the loss of its decisions.
 
-    pip install gnubg-nn    # in any environment of Python 3.10 to 3.13, whose interpreter --gnubg names
+    pip install gnubg-nn    # in any environment of Python 3.10 to 3.13; --gnubg names its interpreter
     python measure.py learned --games 1000 --gnubg /path/to/python
     python measure.py learned --games 1000 --gnubg /path/to/python --pubeval
     python measure.py learned --depth 2 --decisions 2000 --gnubg /path/to/python
 
-Each two games have the same dice and the seats swapped. A decision's loss is what gnubg-nn at 2 ply sees between its best turn and
-the one that was played, in points a game of 28 decisions; what gnubg-nn at 0 ply loses in the same positions is told beside it.
-Nothing of that program is learned from.
+The games of a pair have the same dice and swapped seats. A decision's loss is the difference between the best and the played turn
+by gnubg-nn at 2 ply, in points a game of 28 decisions; the loss of gnubg-nn at 0 ply in the same positions is printed beside it.
+The other programs run in their own process, and no network learns from them.
 """
 
 from __future__ import annotations
@@ -50,16 +49,16 @@ for line in sys.stdin:
         found = gnubg_nn.best_move(board, int(high), int(low), 0)
     print(*(f"{start},{to}" for start, to in found), flush=True)
 """
-"""What the other process runs: a position ID and two dice in, the moves out, 25 the bar and 0 off; as a judge it gets the IDs
-after some turns too, and says what each loses."""
+"""Code of the other process: it reads a position ID and two dice, and prints the moves, 25 the bar and 0 off. As a judge it also
+reads the IDs after some turns, and prints their losses."""
 DECISIONS = 28
 """Decisions of one player in a game."""
 Mover = Callable[[State], State]
-"""What plays a turn: the position after a throw -> that after the turn."""
+"""Plays a turn: the position after a throw -> the position after the turn."""
 
 
 def by_search(leaf: str, depth: int, width: int = 0) -> Mover:
-    """Returns what plays by a search; of whole turns, the best `width` deeper, if that is given."""
+    """Returns a mover that searches; with `width` it searches whole turns, the best ones deeper."""
     text = f"turns:{leaf},depth={depth},width={width}" if width else f"search:{leaf},depth={depth}"
     search = leafwise.player(text, GAME)
 
@@ -73,7 +72,7 @@ def by_search(leaf: str, depth: int, width: int = 0) -> Mover:
 
 
 def started(python: str, kind: str) -> Callable[..., list[str]]:
-    """Starts the other program; returns what asks it about a position after a throw."""
+    """Starts the other program; returns a function that asks it about a position after a throw."""
     program = subprocess.Popen([python, "-c", PROGRAM, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert program.stdin is not None
     assert program.stdout is not None
@@ -88,7 +87,7 @@ def started(python: str, kind: str) -> Callable[..., list[str]]:
 
 
 def by_program(python: str, kind: str) -> Mover:
-    """Returns what plays as the other program does."""
+    """Returns a mover that plays as the other program."""
     ask = started(python, kind)
 
     def play(state: State) -> State:
@@ -115,14 +114,14 @@ def sides(state: State, player: int) -> list[list[int]]:
 
 
 def ends(state: State, player: int) -> list[State]:
-    """Returns the positions that a turn can lead to."""
+    """Returns the possible positions after a turn."""
     if state.current_player != player:
         return [state]
     return [end for action in state.legal_actions for end in ends(state.play(action), player)]
 
 
 def decisions(mover: Mover, n: int, seed: int) -> list[State]:
-    """Returns positions after a throw with two turns or more, of a player's games with itself."""
+    """Returns positions after a throw with at least two turns, from a player's games against itself."""
     rng, state, positions = random.Random(seed), GAME.start(), []
     while len(positions) < n:
         if state.is_terminal:
@@ -136,7 +135,7 @@ def decisions(mover: Mover, n: int, seed: int) -> list[State]:
 
 
 def print_losses(mover: Mover, python: str, n: int, seed: int) -> None:
-    """Prints what decisions lose, and the processor time of a turn."""
+    """Prints the loss of decisions, and the processor time of a turn."""
     positions, other, judge = (
         decisions(by_search("learned", 1), n, seed),
         by_program(python, "nn"),
@@ -152,9 +151,9 @@ def print_losses(mover: Mover, python: str, n: int, seed: int) -> None:
         losses.append([0.0, 0.0] if end.is_terminal else [DECISIONS * float(loss) for loss in judge(state, *both)])
     ours, theirs = zip(*losses, strict=True)
     more = [one - two for one, two in losses]
-    print("what it loses, points a game:", with_interval(ours))
-    print("gnubg-nn at 0 ply:", with_interval(theirs))
-    print("more than that:", with_interval(more))
+    print("loss, points a game:", with_interval(ours))
+    print("loss of gnubg-nn at 0 ply:", with_interval(theirs))
+    print("difference:", with_interval(more))
     print(f"{n} decisions, {spent:.2f} ms a turn")
 
 
@@ -164,7 +163,7 @@ def with_interval(values: Sequence[float]) -> str:
 
 
 def points(movers: tuple[Mover, Mover], seed: str) -> float:
-    """Plays a game and returns the first one's points."""
+    """Plays a game and returns the first player's points."""
     rng, state = random.Random(seed), GAME.start()
     while not state.is_terminal:
         outcomes = state.outcomes()
@@ -177,15 +176,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("leaf", help="a score (race), a model's name, a run folder or a file")
     parser.add_argument("--depth", type=int, default=1)
-    parser.add_argument("--width", type=int, default=0, help="search whole turns, so many of them deeper")
+    parser.add_argument("--width", type=int, default=0, help="search whole turns, this many of them deeper")
     parser.add_argument("--games", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--gnubg", help="the interpreter that has gnubg-nn; without it the other plays by race")
+    parser.add_argument("--gnubg", help="the interpreter with gnubg-nn; without it the opponent plays by race")
     parser.add_argument("--pubeval", action="store_true", help="play against Pubeval rather than gnubg-nn at 0 ply")
-    parser.add_argument("--decisions", type=int, default=0, help="measure what so many decisions lose instead of games")
+    parser.add_argument(
+        "--decisions", type=int, default=0, help="measure the loss of this many decisions instead of games"
+    )
     words = parser.parse_args()
     if words.decisions and not words.gnubg:
-        parser.error("expected --gnubg, which judges decisions, beside --decisions")
+        parser.error("expected --gnubg with --decisions, got none")
     mover = by_search(words.leaf, words.depth, words.width)
     if words.decisions:
         print_losses(mover, words.gnubg, words.decisions, words.seed)

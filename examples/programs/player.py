@@ -1,4 +1,4 @@
-"""A program that plays Trilobite, and any other game at random. It needs Python alone: no Leafwise, no package.
+"""A program that plays Trilobite, and other games at random. It needs only Python: no Leafwise, no package.
 
 leafwise play trilobite --board 7x6 --k 4 --opponent "program:python examples/programs/player.py"
 """
@@ -28,7 +28,7 @@ def wins(board, k, column, mark):
 
 
 def choose(game, options, position, rng):
-    """Returns a move that wins, else one that the other player would win with, else any."""
+    """Returns a winning move, else one that blocks the other player's win, else a random move."""
     moves = position["moves"]
     if game == "trilobite":
         board, mark_of_player = board_of(position["state"]), "xo"[position["player"]]

@@ -5,12 +5,13 @@
 #   "openenv==0.10.0",
 # ]
 # ///
-"""A game as an environment for language models, in OpenEnv's form: position and legal moves are text, and so is the answer.
+"""A game as an environment for language models, in OpenEnv's form: positions, legal moves and answers are text.
 
-The reward of a move is what it lacks to the best one, from 0 down to -1 (a win turned into a loss), by the exact solver. An answer
-without a legal move is told so and costs 1; the third one in a row ends the game. The other side plays best.
+The reward of a move is its difference from the best one by the exact solver, from 0 down to -1 (a win turned into a loss). An
+answer without a legal move gets a message and a reward of -1; the third one in a row ends the game. The other side plays
+perfectly.
 
-python language_model.py                        plays a game with a stand-in for a model
+python language_model.py                        plays a game with a random stand-in for a model
 uvicorn language_model:app --port 8000          serves it to OpenEnv's clients
 """
 
@@ -26,32 +27,32 @@ from openenv.core.env_server import Action, Environment, Observation, State, cre
 import leafwise
 
 WRONG_ANSWERS = 3
-"""So many in a row end a game."""
+"""Number in a row that ends a game."""
 QUESTION = "You play {side} in {title}.\n\n{board}\n\nLegal moves: {moves}\nAnswer with one of them between <move> and </move>."
 
 
 class Answer(Action):
-    """What a model says."""
+    """A model's answer."""
 
     text: str
-    """The move stands between <move> and </move>; what it thought before counts for nothing."""
+    """The move is between <move> and </move>; other text is ignored."""
 
 
 class Prompt(Observation):
-    """What a model is asked."""
+    """A question to the model."""
 
     text: str
     legal_moves: list[str]
 
 
 class Position(State):
-    """Where the game stands."""
+    """The state of the game."""
 
     position: str = ""
 
 
 class GameEnvironment(Environment[Answer, Prompt, Position]):
-    """A two-player game, without chance, that has an exact solver: `GameEnvironment("trilobite", board="4x4")`."""
+    """A two-player game without chance and with an exact solver: `GameEnvironment("trilobite", board="4x4")`."""
 
     def __init__(self, game: str = "trilobite", **options: Any) -> None:
         super().__init__()
@@ -60,14 +61,14 @@ class GameEnvironment(Environment[Answer, Prompt, Position]):
         self.reset()
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Prompt:
-        """Begins a game; the seed says who begins, and what chance does."""
+        """Begins a game; the seed decides who begins."""
         seed = random.randrange(2**31) if seed is None else seed
         self.id, self.wrong, self.steps = episode_id or str(uuid4()), 0, 0
         self.now, self.seat = self.game.new(seed), seed % 2
         return self._prompt(self._play_other())
 
     def step(self, action: Answer, timeout_s: float | None = None, **more: Any) -> Prompt:
-        """Plays the move in an answer, and what the other side answers."""
+        """Plays the move of an answer and the other side's reply."""
         self.steps += 1
         moves = re.findall(r"<move>\s*(.+?)\s*</move>", action.text, re.DOTALL)
         if not moves or moves[-1] not in self.now.legal_names:
@@ -80,7 +81,7 @@ class GameEnvironment(Environment[Answer, Prompt, Position]):
         return self._prompt(self._play_other(), reward=-regret)
 
     def _play_other(self) -> list[str]:
-        """Plays until the model is asked or the game is over; returns what happened in words."""
+        """Plays the other side until it is the model's turn or the game is over; returns the moves in words."""
         lines = []
         while not self.now.is_terminal and self.now.current_player != self.seat:
             name = self.game.actions[self.other.choose(self.now)]
@@ -89,7 +90,7 @@ class GameEnvironment(Environment[Answer, Prompt, Position]):
         return lines
 
     def _prompt(self, lines: list[str], reward: float = 0.0, done: bool = False) -> Prompt:
-        """Returns the next question, or how the game ended."""
+        """Returns the next question, or the result of the game."""
         over, moves = self.now.is_terminal, [] if done or self.now.is_terminal else list(self.now.legal_names)
         if over:
             result = self.now.returns * (-1 if self.seat else 1)

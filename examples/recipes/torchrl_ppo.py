@@ -6,7 +6,7 @@
 #   "torch==2.13.0",
 # ]
 # ///
-"""TorchRL's losses and collectors heed the mask of legal actions, to the end of a short training."""
+"""A short PPO training with TorchRL, whose collector uses the mask of legal actions."""
 
 import gymnasium as gym
 import torch

@@ -1,11 +1,11 @@
-"""What players lose by their moves, exactly: the loss of a move in the chance to win, by the solver.
+"""Measures the exact loss of players' moves in the chance to win, by the solver.
 
     python regret.py --pieces 3 --positions 1000
     python regret.py --pieces 3 --positions 1000 --train 5 15 60 120 240 --runs runs/ur --out regret
 
-All players get the same decisions with two moves or more, of games between perfect players who draw a fifth of their moves at
-random. `--train` trains networks by the recipe beside the game, of so many iterations each, and measures them too. `--out` writes
-what was measured as JSON and as a page.
+All players get the same decisions with at least two moves, from games between perfect players who make a fifth of their moves at
+random. `--train` trains networks by the game's recipe, with these numbers of iterations, and measures them too. `--out` writes the
+results as JSON and as a page.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from leafwise.authoring import State
 SEARCHES = ("depth=1", "depth=2", "depth=3", "simulations=100", "simulations=1000")
 TRAINED_SEARCHES = ("depth=1", "depth=2", "depth=3")
 DRAWN = 0.2
-"""Share of the moves drawn at random in the games that positions come from."""
+"""Share of random moves in the games that give the positions."""
 
 
 def decisions(solver: Solver, n: int, seed: int) -> list[tuple[State, dict[str, float]]]:
-    """Returns positions with what each move loses in the chance to win."""
+    """Returns positions with the loss of each move in the chance to win."""
     rng, state, positions = random.Random(seed), solver.game.start(), []
     while len(positions) < n:
         if state.is_terminal:
@@ -53,15 +53,18 @@ def decisions(solver: Solver, n: int, seed: int) -> list[tuple[State, dict[str, 
 
 
 def losses(player: Any, positions: list[tuple[State, dict[str, float]]]) -> list[float]:
-    """Returns what a search loses by its move in each position, in percentage points."""
+    """Returns the loss of a search's move in each position, in percentage points."""
     return [100 * loss[state.game.actions[player(state).action]] for state, loss in positions]
 
 
 def measured(
     leaf: str, searches: Sequence[str], positions: list[tuple[State, dict[str, float]]]
 ) -> Iterator[dict[str, Any]]:
-    """Yields what searches with a leaf lose: the mean with half its 95 % interval, in percentage points, the share of best moves,
-    and the processor time of a move in ms."""
+    """Yields the results of searches with a leaf.
+
+    Each has the mean loss with half its 95 % interval, in percentage points, the share of best moves, and ms of processor time a
+    move.
+    """
     game = positions[0][0].game
     evaluator = leafwise.leaf(game, leaf)
     for search in searches:
@@ -78,7 +81,7 @@ def measured(
 
 
 def trained(steps: int, runs: Path) -> dict[str, Any]:
-    """Returns the run folder of a network of so many iterations, trained where it is not there yet, and its processor seconds."""
+    """Trains a network for `steps` iterations unless it exists; returns its run folder and processor seconds."""
     run, module = runs / f"ur-{steps}", Path(sys.modules[GAME.module].__file__ or "").parent
     if not (run / "results.json").exists():
         words = ["train", "ur", "--module", str(module), "--run", str(run), "--total-steps", str(steps)]
@@ -96,7 +99,7 @@ HEAD = "| leaf | search | mean loss, percentage points | 95 % | best moves | ms 
 
 
 def page_of(results: dict[str, Any]) -> str:
-    """Returns the page of what was measured."""
+    """Returns the page of the results."""
     lines = [
         "# What players of the Royal Game of Ur lose, exactly",
         "",
@@ -134,10 +137,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--leaves", nargs="+", default=["race", "learned"], help="scores, run folders or model files")
     parser.add_argument("--searches", nargs="+", default=SEARCHES, help="depth=N or simulations=N")
-    parser.add_argument("--train", nargs="+", type=int, default=[], help="iterations of networks that are trained too")
+    parser.add_argument("--train", nargs="+", type=int, default=[], help="iterations of further networks to train")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of their runs")
-    parser.add_argument("--out", type=Path, help="file without its ending: NAME.json and NAME.md are written")
-    parser.add_argument("--table-mb", type=float, default=2000, help="memory that the solver may take")
+    parser.add_argument("--out", type=Path, help="file name without ending, for NAME.json and NAME.md")
+    parser.add_argument("--table-mb", type=float, default=2000, help="maximum memory of the solver")
     words = parser.parse_args()
     if words.positions < 2:
         parser.error(f"expected --positions of 2 or more, got {words.positions}")

@@ -1,9 +1,9 @@
-"""The exact solver of the Royal Game of Ur: the chance to win of who is about to throw, in every position.
+"""The exact solver of the Royal Game of Ur: the chance to win of the player about to throw, in every position.
 
-Value iteration in layers. A layer holds the positions with so many pieces borne off by either player, whoever throws. A piece that
-is borne off never comes back, so a layer depends on itself and on later ones: the last one comes first. Each is swept in place,
-from the last square to the first as most moves go, until no value moves by more than TINY. A position and the same one with the
-other player to throw depend on one another by a pass: they are solved together.
+It uses value iteration in layers. A layer has the positions with the same numbers of pieces borne off. Such a piece never
+returns, so a layer depends only on itself and on later ones, and the last layer is solved first. Each layer is swept in place,
+from the last square to the first, until no value changes by more than TINY. A position and the same one with the other player to
+throw depend on each other through a pass, so they are solved together.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from leafwise_ur import BOARD, MOVER, OFF, OFF_BOARD, ROSETTES, SHARED, THROWS, 
 
 TINY = 1e-10
 FILLED, LANES = 3**8, 64
-"""Ways to fill the eight shared squares, each with a piece of either or none, and the six of one's own."""
+"""Number of ways to fill the eight shared squares, and a player's six own squares."""
 THREADS = 2
 SWEEPS = 60
-"""About how often a position is valued: 19 times with two pieces each, 43 with four, 57 with seven."""
+"""Approximate number of sweeps: 19 with two pieces each, 43 with four, 57 with seven."""
 
 
 class PositionOrder(NamedTuple):
-    """Where positions stand among the values: by pieces borne off, then by shared squares, then by the squares of each player."""
+    """The order of positions among the values: by pieces borne off, by shared squares, then by the squares of each player."""
 
     pieces: int
-    start: NDArray[np.int64]  # [pieces + 1, pieces + 1, FILLED]: the first place
+    start: NDArray[np.int64]  # [pieces + 1, pieces + 1, FILLED]: the first index
     threes: NDArray[np.int64]  # [256]: a player's pieces on shared squares -> its share of the index into FILLED
     shared: NDArray[np.int64]  # [2, FILLED]: the squares of the player in turn and of the other, as bits of a board
-    lane: NDArray[np.int64]  # [LANES]: one's own squares as bits of a board, those with fewer pieces first
-    rank: NDArray[np.int64]  # [LANES]: bits of squares 1 to 4, 13 and 14 -> their place in `lane`
-    fits: NDArray[np.int64]  # [pieces + 1]: pieces -> how many of `lane` have at most so many
-    size: int  # positions, finished and impossible ones too
+    lane: NDArray[np.int64]  # [LANES]: own squares as bits of a board, fewer pieces first
+    rank: NDArray[np.int64]  # [LANES]: bits of squares 1 to 4, 13 and 14 -> their index in `lane`
+    fits: NDArray[np.int64]  # [pieces + 1]: pieces -> number of lanes with at most as many
+    size: int  # number of positions, with finished and impossible ones
 
 
 def make_order(pieces: int) -> PositionOrder:
-    """Returns the order of positions of a game with so many pieces."""
+    """Returns the order of positions of a game with `pieces` pieces each."""
     order = sorted(range(LANES), key=lambda bits: (bits.bit_count(), bits))
     fits = np.array([sum(bits.bit_count() <= k for bits in order) for k in range(pieces + 1)])
     digits = np.arange(FILLED)[:, None] // 3 ** np.arange(8) % 3
@@ -66,7 +66,7 @@ def make_order(pieces: int) -> PositionOrder:
 
 @jit(inline=True)
 def index_of(mine, other, x, y, M):
-    """Returns where a position stands, from the boards and pieces borne off of the player in turn and of the other."""
+    """Returns the index of a position, from boards and pieces borne off of the player in turn and of the other."""
     s = M.threes[mine >> 5 & 255] + 2 * M.threes[other >> 5 & 255]
     i, j = M.rank[(mine >> 1 & 15) | (mine >> 13) << 4], M.rank[(other >> 1 & 15) | (other >> 13) << 4]
     return M.start[x, y, s] + i * M.fits[M.pieces - y - count(other & SHARED)] + j
@@ -74,7 +74,7 @@ def index_of(mine, other, x, y, M):
 
 @jit
 def thrown_value(V, mine, other, x, y, M):
-    """Returns what the throws with a move add to the chance to win of who is about to throw, and how probable a pass is."""
+    """Returns the chance to win through throws with a move, and the probability of a pass, for the player about to throw."""
     home, total, passed = M.pieces - x - count(mine), 0.0, 0.0
     for n in range(5):
         bits = starts(mine, other, home, n)
@@ -98,7 +98,7 @@ def thrown_value(V, mine, other, x, y, M):
 
 @jit
 def sweep(V, x, y, part, stop, M):
-    """Values a thread's share of a layer anew, in place; returns by how much a value has moved at most."""
+    """Updates a thread's share of a layer in place; returns the largest change of a value."""
     most = 0.0
     for s in range(FILLED - 1 - part, -1, -THREADS):
         left, others = M.pieces - x - count(M.shared[0, s]), M.pieces - y - count(M.shared[1, s])
@@ -121,20 +121,20 @@ def sweep(V, x, y, part, stop, M):
 
 
 def kept_file(pieces: int, folder: Path | None = None) -> Path:
-    """Returns where the values of a variant are kept."""
+    """Returns the cache file of a variant's values."""
     return (folder or cache_root() / "ur") / f"chances-{pieces}.npy"
 
 
 def memory_mb(pieces: int) -> float:
-    """Returns the memory that the solver takes: nothing once values are kept, else 12 bytes a position."""
+    """Returns the memory of the solver in MB: none with cached values, else 12 bytes a position."""
     return 0.0 if kept_file(pieces).exists() else float(np.ceil(12e-6 * make_order(pieces).size))
 
 
 class Solver:
-    """Solves every position of a variant at the first question, and keeps the values in a file of the cache.
+    """Solves every position of a variant at the first call, and caches the values in a file.
 
-    What is known when it is stopped is kept too, and it goes on from there. It says of positions before a throw too what they are
-    worth (`solves_chance`). Raises ValueError for a file that holds something else.
+    If it is stopped, it saves its values and continues from there. It also solves positions before a throw (`solves_chance`).
+    Raises ValueError for a file with other data.
     """
 
     solves_chance = True
@@ -147,14 +147,14 @@ class Solver:
         self.values = self._kept(self.file) if self.file.exists() else None
 
     def value(self, state: State) -> float:
-        """Returns the chance to win of whose turn it is, before a throw; all positions are solved at the first call."""
+        """Returns the chance to win of the player in turn, before a throw; the first call solves all positions."""
         values = self._all() if self.values is None else self.values
         row, mover = state.row.tolist(), int(state.row[MOVER])
         boards, off = row[BOARD : BOARD + 2], row[OFF : OFF + 2]
         return float(values[index_of(boards[mover], boards[1 - mover], off[mover], off[1 - mover], self.order)])
 
     def solve(self, state: State, actions: str = "all") -> Solution:
-        """Solves a position in which a player acts or is about to throw: values are chances to win less those to lose."""
+        """Solves a position where a player acts or is about to throw: values are chances to win minus chances to lose."""
         if state.game != self.game or actions not in ("all", "best", "none", "move"):
             raise ValueError(f"ur: expected a position of {self.game!r}, and all, best, none or move, got {actions!r}")
         if state.is_terminal:
@@ -177,11 +177,11 @@ class Solver:
         return Solution(best, None, good, action_values, line=line, depth=len(line), bounds=(best, best), **work)
 
     def known(self) -> dict[str, Any]:
-        """Returns `bounds` of the value and `nodes`, positions valued so far."""
+        """Returns `bounds` of the value, and `nodes`: positions valued so far."""
         return {"bounds": (-1, 1), "nodes": self.nodes}
 
     def _kept(self, file: Path) -> NDArray[np.float32]:
-        """Returns the values in a file, mapped."""
+        """Maps the values of a file into memory."""
         values: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
         if (values.dtype, values.shape) != (np.float32, (self.order.size,)):
             raise ValueError(f"ur: expected {self.order.size:,} values in {str(file)!r}, got others: remove the file")
@@ -198,10 +198,10 @@ class Solver:
             partial.unlink(missing_ok=True)
 
     def _all(self) -> NDArray[Any]:
-        """Returns the values of all positions, solved and kept; those known so far where it is stopped."""
+        """Solves all positions, saves and returns their values; if stopped, those so far."""
         M, pieces = self.order, self.order.pieces
         V = np.array(self._kept(self.unfinished), float) if self.unfinished.exists() else np.zeros(M.size)
-        V[M.start[pieces, 0, 0] :] = 1.0  # who has borne all off has won
+        V[M.start[pieces, 0, 0] :] = 1.0  # a player with all pieces off has won
         is_announced = False
         with ThreadPoolExecutor(THREADS) as pool:
             for x, y in sorted(combinations_with_replacement(range(pieces), 2), key=sum, reverse=True):

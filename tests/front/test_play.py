@@ -74,7 +74,7 @@ def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatc
     lines = analysis.Hints(analysis.analyst_of(game, "lines", 1), exact=True, solver=solver)(game.start())
     assert len(lines) == 9
     assert lines[0] == "  score of the leaf, and the difference from the best"
-    assert lines[-1] == "  by search, depth 1, leaf lines; the exact solver needs more than 0 s here"
+    assert lines[-1] == "  by search, depth 1, leaf lines; the exact solver needs more than 0 s"
 
 
 def test_assist_asks_for_the_start_and_follows_a_phone(shell: Shell) -> None:

@@ -1,12 +1,12 @@
-"""The games: a room each, over what all games share.
+"""The games, one folder each, on a common core.
 
-- `threes`, `trap`, `trilobite`, `cassis`, `friday`, `starship`: begin with `rules`, what an action does; `__init__` binds a room's
-  functions as `GAME`.
-- `core.contract`: what a game is (`rules`, `game`), a position behind the checked door (`state`), what values one (`evaluator`).
-- `core.gym`: environments; `stepper` is their compiled step, where the outcome of an illegal action is decided too.
+- `threes`, `trap`, `trilobite`, `cassis`, `friday`, `starship`: begin with `rules`, which defines the actions; `__init__` binds a
+  folder's functions as `GAME`.
+- `core.contract`: what a game is (`rules`, `game`), checked positions (`state`), leaf evaluators (`evaluator`).
+- `core.gym`: environments; `stepper` has their compiled step, with the effect of illegal actions.
 - `core.play`: players without a search, moves by name, games as files. `core.check`: `leafwise.check_game`.
-- `core.compile`: the only part that knows numba.
-- `registry`, `plugins`: games by name, those from outside among them.
+- `core.compile`: the only part that uses numba.
+- `registry`, `plugins`: games by name, also from outside the package.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def aec(
 
     Keywords are those of `EnvOptions`, where each is explained, and the game's own options.
 
-    Raises ValueError for wrong input, TypeError for unknown keywords, and ImportError where PettingZoo (extra `multiagent`) is
-    not installed.
+    Raises ValueError for wrong input, TypeError for unknown keywords, and ImportError if PettingZoo (extra `multiagent`) is not
+    installed.
     """
     given = locals()
     try:

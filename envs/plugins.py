@@ -1,12 +1,12 @@
-"""Games from outside the package: those that installed distributions announce, and those in a file that a person names.
+"""Games from outside the package: announced by installed distributions, or in a file that a person names.
 
 A distribution announces its games by an entry point of the group `leafwise.games`. The entry point names the module with the
-`GAME`, and the data file beside it that says what the package would import the game for, in the form of `games.json`:
+`GAME`, and a data file beside it with what the package would import the game for, in the form of `games.json`:
 
     [project.entry-points."leafwise.games"]
     pig = "leafwise_pig:games.json"
 
-So nothing of a game is imported before it is asked for. A file with several games says the `module` of each.
+So no game is imported before it is used. A file with several games has the `module` of each.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 GROUP = "leafwise.games"
 FIELDS = {"title": str} | dict.fromkeys(("options", "option_types", "option_words", "position_words", "ids"), dict)
-"""What a data file says of each game, and of what types."""
+"""The fields of a game in a data file, and their types."""
 NAME, ID = r"[a-z][a-z0-9_]*", r"[A-Za-z][A-Za-z0-9]*"
 
 
 class PluginWarning(UserWarning):
-    """A game from outside cannot be used, or is not what its data file says; the others can."""
+    """A game from outside cannot be used, or differs from its data file; other games are not affected."""
 
 
 class EntryPoint(NamedTuple):
-    """What a distribution says in the group `leafwise.games`."""
+    """An entry point of a distribution in the group `leafwise.games`."""
 
     name: str
     value: str
@@ -52,37 +52,37 @@ class Listed(NamedTuple):
     """What is known of a game without importing it."""
 
     module: str
-    """The module whose attribute GAME it is."""
-    told: dict[str, Any]
+    """The module with the game as attribute GAME."""
+    fields: dict[str, Any]
     """title, options (defaults), their types and meanings, words of a position, ids."""
     plugin: str = ""
-    """What brings it, in words; "" for a game of the package."""
+    """The plug-in that brings it, in words; "" for a game of the package."""
     source: str = ""
     """The file, folder or module that a person named for it."""
 
 
 def entry_points() -> Iterator[EntryPoint]:
-    """Yields the entry points of all distributions on `sys.path`, of two of one name those of the first.
+    """Yields the entry points of all distributions on `sys.path`; the first of equal names counts.
 
-    Read here, since `importlib.metadata` takes as long to import as a third of a command line's start.
+    It does not use `importlib.metadata`, whose import takes a third of a command line's start.
     """
     seen = set()
     for folder in dict.fromkeys(sys.path):
         try:
-            found = sorted(
+            paths = sorted(
                 entry.path for entry in os.scandir(folder or ".") if entry.name.endswith((".dist-info", ".egg-info"))
             )
-        except OSError:  # no folder: an archive, or nothing
+        except OSError:  # not a folder: an archive, or nothing
             continue
-        for path in found:
+        for path in paths:
             distribution = os.path.basename(path).rpartition(".")[0]
             project = re.sub("[-_.]+", "-", distribution.partition("-")[0]).lower()
             if project not in seen:
                 seen.add(project)
-                yield from _told(path, distribution)
+                yield from _entry_points_of(path, distribution)
 
 
-def _told(path: str, distribution: str) -> Iterator[EntryPoint]:
+def _entry_points_of(path: str, distribution: str) -> Iterator[EntryPoint]:
     """Yields the entry points of one distribution."""
     try:
         with open(os.path.join(path, "entry_points.txt"), encoding="utf-8", errors="replace") as file:
@@ -99,7 +99,7 @@ def _told(path: str, distribution: str) -> Iterator[EntryPoint]:
 
 
 def announced(point: EntryPoint) -> dict[str, Listed]:
-    """Returns the games that an entry point announces, by name; raises ValueError that says what is wrong with it."""
+    """Returns the games that an entry point announces, by name; raises ValueError for a wrong entry point."""
     module, _, file = point.value.partition(":")
     if not file:
         raise UserError(f"expected a module and its data file like 'pig:games.json', got {point.value!r}")
@@ -124,9 +124,9 @@ def _folder(module: str) -> Path:
 
 
 def read_listing(path: Path, module: str, plugin: str = "") -> dict[str, Listed]:
-    """Returns what a data file says of games, by name, whose `module` is this one unless it says another.
+    """Returns the games in a data file by name; `module` is their module unless the file names another.
 
-    Raises ValueError for a file that is missing, or does not say what it should.
+    Raises ValueError for a file that is missing or incomplete.
     """
     try:
         table = json.loads(read_text(path))
@@ -136,26 +136,26 @@ def read_listing(path: Path, module: str, plugin: str = "") -> dict[str, Listed]
         raise UserError(f"expected JSON in {str(path)!r}, got {problem}") from None
     if not isinstance(table, dict) or not table:
         raise UserError(f"expected games by name in {str(path)!r}, got {table!r:.80}")
-    found = {}
+    games = {}
     for name, entry in table.items():
-        told = dict(entry) if isinstance(entry, dict) else {}
-        own = told.pop("module", module)
-        _check(name, told, f"{str(path)!r}, {name!r}")
-        found[name] = Listed(own, told, plugin)
-    return found
+        fields = dict(entry) if isinstance(entry, dict) else {}
+        game_module = fields.pop("module", module)
+        _check(name, fields, f"{str(path)!r}, {name!r}")
+        games[name] = Listed(game_module, fields, plugin)
+    return games
 
 
-def _check(name: str, told: Mapping[str, Any], where: str) -> None:
-    """Raises ValueError if something is missing from what a data file says of a game, or is of another type."""
+def _check(name: str, fields: Mapping[str, Any], where: str) -> None:
+    """Raises ValueError if a field of a game in a data file is missing, or has another type."""
     if not re.fullmatch(NAME, name):
         raise UserError(f"{where}: expected a name of small letters, digits and _, got {name!r}")
-    if set(told) != set(FIELDS):
-        raise UserError(f"{where}: expected {', '.join(FIELDS)}, got {', '.join(told) or 'nothing'}")
+    if set(fields) != set(FIELDS):
+        raise UserError(f"{where}: expected {', '.join(FIELDS)}, got {', '.join(fields) or 'nothing'}")
     for field, kind in FIELDS.items():
-        if not isinstance(told[field], kind):
-            raise UserError(f"{where}: expected {field} of type {kind.__name__}, got {told[field]!r:.80}")
-    for short, options in told["ids"].items():
-        if not re.fullmatch(ID, short) or not isinstance(options, dict) or not set(options) <= set(told["options"]):
+        if not isinstance(fields[field], kind):
+            raise UserError(f"{where}: expected {field} of type {kind.__name__}, got {fields[field]!r:.80}")
+    for short, options in fields["ids"].items():
+        if not re.fullmatch(ID, short) or not isinstance(options, dict) or not set(options) <= set(fields["options"]):
             raise UserError(
                 f"{where}: expected ids of letters and digits with options of the game, got {short!r}: {options!r}"
             )
@@ -164,8 +164,8 @@ def _check(name: str, told: Mapping[str, Any], where: str) -> None:
 def module_name(source: str) -> str:
     """Returns the import name of a file, a package (its folder) or a module, and makes it importable.
 
-    The folder that it lies in comes last on `sys.path`, so that nothing in there hides what is installed. Raises ValueError for
-    what is no such thing, or has the name of another module.
+    Its folder is added at the end of `sys.path`, so that nothing in it hides what is installed. Raises ValueError for anything
+    else, and for the name of another module.
     """
     path = Path(source)
     if not path.exists() and re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", source) and not source.endswith(".py"):
@@ -190,7 +190,7 @@ def module_name(source: str) -> str:
 
 
 def imported_module(module: str) -> ModuleType:
-    """Imports a module; raises ValueError that says where that failed."""
+    """Imports a module; raises ValueError, naming the line, if that fails."""
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as problem:
@@ -200,28 +200,28 @@ def imported_module(module: str) -> ModuleType:
 
 
 def imported(module: str) -> Game:
-    """Imports a module and returns its GAME; raises ValueError that says where that failed."""
-    found = imported_module(module)
+    """Imports a module and returns its GAME; raises ValueError, naming the line, if that fails."""
+    module_object = imported_module(module)
     from leafwise.envs.core.contract.game import Game
 
-    game = getattr(found, "GAME", None)
+    game = getattr(module_object, "GAME", None)
     if not isinstance(game, Game):
         raise UserError(f"expected a Game called GAME in the module {module!r}, got {game!r:.80}")
     return game
 
 
 def is_module_class(thing: object) -> bool:
-    """Whether something is a class of torch modules; where nobody has imported torch, nothing is."""
+    """Whether an object is a class of torch modules; False if torch is not imported."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(thing, type) and issubclass(thing, torch.nn.Module)
 
 
 def _place(problem: BaseException) -> str:
     """Returns the file and line that an exception comes from."""
-    if isinstance(problem, SyntaxError):  # says so itself
+    if isinstance(problem, SyntaxError):  # its message has the line
         return ""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    own = trace is not None and trace.tb_frame.f_code.co_filename
-    return f" at {os.path.basename(own)}:{trace.tb_lineno}" if own and trace is not None and own[0] != "<" else ""
+    file = trace is not None and trace.tb_frame.f_code.co_filename
+    return f" at {os.path.basename(file)}:{trace.tb_lineno}" if file and trace is not None and file[0] != "<" else ""

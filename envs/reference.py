@@ -1,4 +1,4 @@
-"""What is to be expected of an environment: mean returns of known players and learners, from a file that a study writes.
+"""Measured results of known players and learners in each environment, from a file that a study writes.
 
 `python -m leafwise.experiments.reference` measures them; `leafwise.reference("Threes-v0")` returns them. Imports nothing heavy.
 """
@@ -20,7 +20,7 @@ FILE = Path(__file__).with_name("reference.json")
 
 @dataclass(frozen=True)
 class Reference:
-    """The mean undiscounted return of one player over episodes of an id as it is registered, with its 95 % interval."""
+    """The mean undiscounted return of one player over episodes of a registered id, with its 95 % interval."""
 
     player: str
     """The player's text, as `leafwise.player` takes it; or a learner of Stable-Baselines3 or sb3-contrib."""
@@ -29,14 +29,14 @@ class Reference:
     mean: float
     ci_low: float | None
     ci_high: float | None
-    """None where all episodes had the same score, which says nothing of the spread; games won and lost have an interval always."""
+    """None if all episodes had the same score, which tells nothing of the spread; games won and lost always have an interval."""
     games: int
     first_seed: int | None
-    """Seed of the first episode, the others follow; None where `source` says."""
+    """Seed of the first episode, the others follow; None if `source` has it."""
     training_steps: int | None
-    """Steps of the environment that a learner was trained for, with its own defaults; None for who does not learn."""
+    """Environment steps that a learner was trained for, with its own defaults; None for players that do not learn."""
     source: str
-    """The page the figures are from, or the commit they were measured at."""
+    """The page of the figures, or the commit at which they were measured."""
 
 
 @cache
@@ -45,10 +45,10 @@ def _measured() -> dict[str, Any]:
 
 
 def reference(env_id: str) -> tuple[Reference, ...]:
-    """Returns what was measured for an id, `Threes-v0` or `leafwise/Threes-v0`, weakest kind of player first.
+    """Returns the results for an id, `Threes-v0` or `leafwise/Threes-v0`, from the weakest kind of player on.
 
-    In a two-player game the opponent is the id's own ("greedy"), and the player goes first. Raises ValueError for an id of which
-    nothing is known.
+    In a two-player game the opponent is the id's own ("greedy"), and the player goes first. Raises ValueError for an id without
+    results.
     """
     known = _measured()
     short = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else env_id

@@ -1,8 +1,8 @@
 """Finds games by name, and registers their environments with Gymnasium.
 
-`games.json` says what the package's games are called, their options and their ids, and a plug-in's data file what its games are
-(`leafwise.envs.plugins`), so that nothing of a game is imported before it is asked for. The games of files that `--module`
-names are imported at once; processes that are started from here are told the same of them by an environment variable.
+`games.json` has the names, options and ids of the package's games, and a plug-in's data file those of its games
+(`leafwise.envs.plugins`), so that no game is imported before it is used. Games of files named by `--module` are imported at
+once; an environment variable passes them on to child processes.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 NAMESPACE = "leafwise"
 INHERITED = "LEAFWISE_INHERITED_GAMES"
-"""The environment variable by which processes hear of games that were added by `--module`: JSON, name -> what is listed."""
+"""Environment variable that passes games added by `--module` to child processes: JSON, name -> `Listed`."""
 NETWORKS = "LEAFWISE_INHERITED_NETWORKS"
-"""The same for modules with classes of networks: JSON, a module's name -> the file, folder or module that `--module` named."""
+"""The same for modules with classes of networks: JSON, a module's name -> the file, folder or module of `--module`."""
 _added: dict[str, Game] = {}
 _makers: dict[str, Callable[..., Any]] = {}
 MORE_PLAYERS = (
@@ -51,39 +51,39 @@ MORE_PLAYERS = (
     "sb3:FILE.zip",
     "program:COMMAND",
 )
-"""Players of every game beside `random`, the greedy ones and the room's own: what messages list."""
+"""Players of every game besides `random`, the greedy ones and the room's own, for messages."""
 
 
 @cache
 def listed() -> dict[str, Listed]:
     """Returns what is known without importing them of the package's games and those of plug-ins, by name.
 
-    A plug-in that cannot be used is one warning.
+    A plug-in that cannot be used gets one warning.
     """
-    found = {
-        name: told._replace(module=f"{told.module}.{name}")
-        for name, told in read_listing(Path(__file__).with_name("games.json"), "leafwise.envs").items()
+    games_by_name = {
+        name: entry._replace(module=f"{entry.module}.{name}")
+        for name, entry in read_listing(Path(__file__).with_name("games.json"), "leafwise.envs").items()
     }
     for point in entry_points():
         try:
-            more = announced(point)
-            taken = {short: name for name, game in found.items() for short in game.told["ids"]}
-            for name, game in more.items():
-                if name in found:
+            new = announced(point)
+            ids = {short: name for name, game in games_by_name.items() for short in game.fields["ids"]}
+            for name, game in new.items():
+                if name in games_by_name:
                     raise UserError(
-                        f"expected a name of its own, {name!r} is taken by {found[name].plugin or 'leafwise'}"
+                        f"expected a name of its own, {name!r} is taken by {games_by_name[name].plugin or 'leafwise'}"
                     )
-                for short in set(game.told["ids"]) & set(taken):
-                    raise UserError(f"expected an id of its own, {short!r} is taken by the game {taken[short]!r}")
+                for short in set(game.fields["ids"]) & set(ids):
+                    raise UserError(f"expected an id of its own, {short!r} is taken by the game {ids[short]!r}")
         except UserError as problem:
             warnings.warn(f"{point} is left out: {problem}", PluginWarning, stacklevel=2)
         else:
-            found |= more
-    return found | {name: Listed(**told) for name, told in _inherited().items()}
+            games_by_name |= new
+    return games_by_name | {name: Listed(**entry) for name, entry in _inherited().items()}
 
 
 def _inherited() -> dict[str, dict[str, Any]]:
-    """Returns what the processes that are started from here hear of games."""
+    """Returns the games that the parent process passed on."""
     return json.loads(os.environ.get(INHERITED, "{}"))
 
 
@@ -93,61 +93,61 @@ def games() -> tuple[str, ...]:
 
 
 def check_name(name: str) -> None:
-    """Raises ValueError for a game that there is not; imports none of those that are listed."""
+    """Raises ValueError for an unknown game; imports no listed game."""
     if name not in games():
         near = perhaps(name, games()) if isinstance(name, str) else ""
         raise UserError(f"expected a game among {', '.join(games())}, got {name!r}{near}")
 
 
-def _told(name: str):
-    """Returns what is known of a game, as `listing` has it; imports nothing for games that are listed."""
+def _fields_of(name: str):
+    """Returns what is known of a game, in the form of `listing`; imports nothing for listed games."""
     check_name(name)
-    return listing(_added[name]) if name in _added else listed()[name].told
+    return listing(_added[name]) if name in _added else listed()[name].fields
 
 
 def option_defaults(name: str) -> Mapping[str, Any]:
-    """Returns the options of a game and their defaults; imports as little."""
-    return _told(name)["options"]
+    """Returns the options of a game and their defaults, without importing a listed game."""
+    return _fields_of(name)["options"]
 
 
 def title_of(name: str) -> str:
-    """Returns one line about a game, for people; imports as little."""
-    return str(_told(name)["title"])
+    """Returns the title of a game, one line for people, without importing a listed game."""
+    return str(_fields_of(name)["title"])
 
 
 def option_types(name: str) -> Mapping[str, str]:
-    """Returns the type of each option of a game, as `options_from_text` reads it; imports as little."""
-    return _told(name)["option_types"]
+    """Returns the type of each option of a game, as `options_from_text` reads it, without importing a listed game."""
+    return _fields_of(name)["option_types"]
 
 
 def option_words(name: str) -> Mapping[str, str]:
-    """Returns what each option of a game and its values mean, "" where that is not said; imports as little."""
-    return _told(name)["option_words"]
+    """Returns the meaning of each option of a game and its values, "" if unknown, without importing a listed game."""
+    return _fields_of(name)["option_words"]
 
 
 def ids_of(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """Returns the ids of a game, without namespace and version, and their options; imports as little."""
-    return _told(name)["ids"]
+    """Returns the ids of a game, without namespace and version, and their options, without importing a listed game."""
+    return _fields_of(name)["ids"]
 
 
 def position_words(name: str) -> Mapping[str, str]:
-    """Returns the words of a position that a command takes as options, and what they say; imports as little."""
-    return _told(name)["position_words"]
+    """Returns the words of a position that are options of commands, and their meanings, without importing a listed game."""
+    return _fields_of(name)["position_words"]
 
 
 def game(name: str, /, **options: Any) -> Game:
     """Returns a game in a variant: `game("threes", hint="exact")`.
 
-    Options may name files where they are texts of files; for options that others told, use `game(name).variant(**options)`, which
-    opens none. Raises ValueError for a game or an option that there is not, and for a plug-in's game that cannot be imported.
+    Options that are texts of files may be paths here. For options from other people use `game(name).variant(**options)`, which
+    opens no file. Raises ValueError for an unknown game or option, and for a plug-in's game that cannot be imported.
     """
     check_name(name)
-    found = _added[name] if name in _added else _listed_game(name)
-    return found.variant(**with_files_read(name, found.options, options))
+    default = _added[name] if name in _added else _listed_game(name)
+    return default.variant(**with_files_read(name, default.options, options))
 
 
 def as_game(given: str | Game) -> Game:
-    """Returns the game of a name, or the `Game` itself; raises ValueError for anything else."""
+    """Returns the game with a name, or the given `Game`; raises ValueError for anything else."""
     from leafwise.envs.core.contract.game import Game
 
     return given if isinstance(given, Game) else game(given)
@@ -155,29 +155,29 @@ def as_game(given: str | Game) -> Game:
 
 @cache
 def _listed_game(name: str) -> Game:
-    """Imports a game that is listed; a plug-in's is refused if it cannot be, and a word is said if its data file is wrong."""
-    told = listed()[name]
-    if not told.plugin:
+    """Imports a listed game; raises ValueError if a plug-in's game fails, and warns if its data file is wrong."""
+    entry = listed()[name]
+    if not entry.plugin:
         with loading():
-            return importlib.import_module(told.module).GAME
+            return importlib.import_module(entry.module).GAME
     try:
-        found = imported(module_name(told.source) if told.source else told.module)
-        if found.name != name:
-            raise UserError(f"expected the game {name!r} in {told.module!r}, got {found.name!r}")
+        game = imported(module_name(entry.source) if entry.source else entry.module)
+        if game.name != name:
+            raise UserError(f"expected the game {name!r} in {entry.module!r}, got {game.name!r}")
     except UserError as problem:
-        raise UserError(f"{told.plugin}: {problem}") from problem
-    if wrong := [field for field, value in listing(found).items() if told.told[field] != value]:
-        what = f"{told.plugin}: its data file and the game {name!r} differ in {', '.join(wrong)}"
+        raise UserError(f"{entry.plugin}: {problem}") from problem
+    if wrong := [field for field, value in listing(game).items() if entry.fields[field] != value]:
+        what = f"{entry.plugin}: its data file and the game {name!r} differ in {', '.join(wrong)}"
         warnings.warn(
             f"{what} (leafwise games {name} --listing prints what it should say)", PluginWarning, stacklevel=3
         )
-    return found
+    return game
 
 
 def listing(game: Game) -> dict[str, Any]:
-    """Returns what a data file says of a game: title, options, words of a position, ids, as JSON values."""
+    """Returns a game's entry in a data file: title, options, words of a position, ids, as JSON values."""
     ids = {short: dict(options) for short, options in game.ids.items()}
-    told = {
+    fields = {
         "title": game.title,
         "options": dict(game.defaults),
         "option_types": types_of(game.options),
@@ -185,11 +185,11 @@ def listing(game: Game) -> dict[str, Any]:
         "position_words": dict(game.text.words),
         "ids": ids,
     }
-    return json.loads(json.dumps(told))
+    return json.loads(json.dumps(fields))
 
 
 def described(game: Game, option: str) -> str:
-    """Returns what an option of a game means, and what each of its values does; "" where neither is said."""
+    """Returns the meaning of a game's option and of each of its values; "" if neither is known."""
     limit = limits_of(type(game.options)).get(option)
     values = zip(limit.choices, limit.meanings, strict=False) if isinstance(limit, OneOf) else ()
     return "; ".join(
@@ -198,7 +198,7 @@ def described(game: Game, option: str) -> str:
 
 
 def set_makers(make_player: Callable[[str, Game], Any], make_leaf: Callable[[Game, str], Any]) -> None:
-    """Says what makes players and leaves of names: the front door, which knows searches and models."""
+    """Sets the functions that make players and leaves from names; the front door calls it, which knows searches and models."""
     _makers.update(player=make_player, leaf=make_leaf)
 
 
@@ -219,9 +219,9 @@ def variant_id(game: Game) -> str | None:
 
 
 def unregistered(game: Game) -> str:
-    """Returns a line that tells the rules of a variant that has options of its own and no id; "" of any other.
+    """Returns a line about the rules of a variant without an id; "" if it has default options or an id.
 
-    Beside it stand the ids that have all the options that were given.
+    The line also names the ids that have all the given options.
     """
     given = game.given_options
     if not given or variant_id(game) is not None:
@@ -239,14 +239,14 @@ def _written(options: Mapping[str, Any]) -> str:
 
 
 def register_game(new: Game) -> None:
-    """Adds a game of your own, and its environments; raises ValueError if the name or an id is taken by another."""
+    """Adds a game of your own, and its environments; raises ValueError if another game has its name or an id."""
     from leafwise.envs.core.contract.game import check_is_game
 
     check_is_game(new, "register_game")
     if (new.name in listed() or new.name in _added) and game(new.name) != new:
         raise UserError(f"expected a new name for a game, {new.name!r} is taken")
-    for name, told in listed().items():
-        for short in set(told.told["ids"]) & set(new.ids):
+    for name, entry in listed().items():
+        for short in set(entry.fields["ids"]) & set(new.ids):
             if name != new.name:
                 raise UserError(f"{new.name}: expected new ids, {short!r} is one of {name!r}")
     _added[new.name] = new
@@ -254,32 +254,32 @@ def register_game(new: Game) -> None:
 
 
 def add_module(source: str) -> None:
-    """Adds the game of a file, a package (its folder) or a module, here and in processes that are started from here.
+    """Adds the game of a file, a package (its folder) or a module, in this process and its child processes.
 
-    Classes of torch modules in there may be those of networks in files; a module with such classes needs no game.
+    Classes of torch modules in it may be the networks of model files; a module with such classes needs no game.
 
-    Raises ValueError, saying what was expected, if there is neither or it cannot be imported.
+    Raises ValueError if it has neither, or cannot be imported.
     """
     name = module_name(source)
-    place = str(Path(source).resolve()) if Path(source).exists() else source
-    has = vars(imported_module(name))
-    if any(map(is_module_class, has.values())):
-        os.environ[NETWORKS] = json.dumps({**named_modules(), name: place})
-        if "GAME" not in has:
+    source_path = str(Path(source).resolve()) if Path(source).exists() else source
+    contents = vars(imported_module(name))
+    if any(map(is_module_class, contents.values())):
+        os.environ[NETWORKS] = json.dumps({**named_modules(), name: source_path})
+        if "GAME" not in contents:
             return
     new = imported(name)
     register_game(new)
-    told = Listed(new.module, listing(new), f"--module {source}", place)
-    os.environ[INHERITED] = json.dumps({**_inherited(), new.name: told._asdict()})
+    entry = Listed(new.module, listing(new), f"--module {source}", source_path)
+    os.environ[INHERITED] = json.dumps({**_inherited(), new.name: entry._asdict()})
 
 
 def named_modules() -> dict[str, str]:
-    """Returns the modules with classes of networks that `--module` named, and the places that it gave."""
+    """Returns the modules with classes of networks that `--module` named, and their paths or names."""
     return json.loads(os.environ.get(NETWORKS, "{}"))
 
 
 def take_modules(words: Sequence[str]) -> list[str]:
-    """Returns a command line without its `--module FILE_OR_PACKAGE`, whose games it adds; raises ValueError as `add_module`."""
+    """Adds the games of `--module FILE_OR_PACKAGE` and returns the other words; raises ValueError as `add_module`."""
     kept: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -296,15 +296,15 @@ def take_modules(words: Sequence[str]) -> list[str]:
 
 
 def source_of(name: str) -> str | None:
-    """Returns the file, folder or module that `--module` named to bring a game, None for any other."""
-    told = _inherited().get(name)
-    return None if told is None else str(told["source"])
+    """Returns the file, folder or module of `--module` that brought a game; None for other games."""
+    entry = _inherited().get(name)
+    return None if entry is None else str(entry["source"])
 
 
 def register_envs() -> None:
     """Registers the environments of all games with Gymnasium."""
-    for name, told in listed().items():
-        _register(name, told.told["ids"])
+    for name, entry in listed().items():
+        _register(name, entry.fields["ids"])
 
 
 def _register(name: str, ids: Mapping[str, Mapping[str, Any]]) -> None:

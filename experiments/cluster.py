@@ -23,15 +23,15 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
-from leafwise.training.evaluation.arena import BATCH, Batches, plan
+from leafwise.training.evaluation.arena import BATCH, PlayBatch, plan
 from leafwise.training.evaluation.match_workers import from_text, matches_for
-from leafwise.training.execution import check_places, executor_for, in_pieces
+from leafwise.training.execution import check_backend, executor_for, in_pieces
 from leafwise.training.execution.executor import Executor
 from leafwise.training.execution.generations import Calls
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import hardware, need_train_extra
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder, record_piece
+from leafwise.training.selfplay.games import SearchRecorder, record_piece
 
 ONE, SEVERAL, RAY = "one process", "processes", "Ray"
 PIECE = 20_000
@@ -73,7 +73,7 @@ class Case(NamedTuple):
 def evaluation(config: Config) -> Case:
     """Returns games of one player, five a piece."""
     text, count, untimed = "search:openness,depth=2", round(24 * config.share), 4 * config.cores
-    work = Batches(game("threes"), text)
+    work = PlayBatch(game("threes"), text)
     seeds, start = range(SELECTION_SEED, SELECTION_SEED + BATCH * (untimed + count)), work.game.start()
     pieces = [[(seed, start) for seed in batch] for batch in in_pieces(seeds, BATCH)]
     return Case(
@@ -102,7 +102,7 @@ def self_play(config: Config) -> Case:
     """Returns pieces of self-play as in training."""
     network, count, untimed = load_sparse(model_path(MODEL), FOUR), round(40 * config.share), 4 * config.cores
     options = asdict(selfplay.Config(game=FOUR.name, depth=2, hidden=network.hidden))
-    recorder = Recorder([FOUR], network, SimpleNamespace(**options), positions=PIECE)
+    recorder = SearchRecorder([FOUR], network, SimpleNamespace(**options), positions=PIECE)
 
     def pieces(executor: Executor[Any, Any]) -> list[Any]:
         actor, networks = executor.share(recorder), executor.share({"newest": network, "earlier": network})
@@ -199,7 +199,7 @@ def study(config: Config) -> None:
     """Times the requested cases, and writes the figures and the page."""
     need_train_extra()
     family()
-    check_places(1, config.cluster)
+    check_backend(1, config.cluster)
     for name in config.only:
         need_among(name, CASES, "--only")
     import psutil
@@ -229,13 +229,14 @@ def page(config: Config, results: Mapping[str, Any]) -> list[str]:
                 + [f"{f['megabytes']:.0f}" if f["megabytes"] else "-"]
             )
     lines = [
-        "# Executors: one process, several, a cluster", "",
-        f"{results['hardware']}; load of the machine at the start {results['load']:.1f}. Times are medians of {config.repeats}",
-        "repeats, after a first one that warms up; the smallest and the largest speedup are in parentheses. Core seconds are",
-        "the processor time of all processes, including the driver and Ray's own. The speedup by core seconds is the largest",
-        f"that free cores would allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
+        "# Speed of one process, several processes and a cluster", "",
+        f"Measured on {results['hardware']}, with a load of {results['load']:.1f} at the start. Times are medians of",
+        f"{config.repeats} repeats, after one repeat that warms up. The speedup is over one process; the smallest",
+        "and the largest are in parentheses. Core seconds are the processor time of all processes, including the",
+        "driver and Ray's own. The last speedup is computed from them: it is the largest that free cores would",
+        f"allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
         "",
-        *table("work | way | seconds: | core seconds: | speedup: | by core seconds: | MB a process:", rows),
+        *table("work | runs in | seconds: | core seconds: | speedup: | speedup by core seconds: | MB per process:", rows),
         "",
     ]  # fmt: skip
     return signed(config, lines)

@@ -112,8 +112,8 @@ def friday(config: Config) -> Panel:
             parts = [block for name, block in results.items() if name.startswith(f"1 ms, level {level}, {leaf}")]
             won, games[who] = (sum(part[key] for part in parts) for key in ("wins", "games"))
             bars.append(Bar(who, won / games[who], *share_interval(won, games[who]), f"level {level}"))
-    counts = " and ".join(map(str, games.values()))
-    return Panel("Friday", "share of games won", "1 ms a decision", "pirates", bars, f"{counts} games a level")
+    counts = " and ".join(f"{n} ({who.removesuffix(' leaf')})" for who, n in games.items())
+    return Panel("Friday", "share of games won", "1 ms a decision", "pirates", bars, f"{counts} games per level")
 
 
 def cassis(config: Config) -> dict[str, Any]:
@@ -187,15 +187,20 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
             )
     return [
         "# Hand-made against learned leaf at equal time", "",
-        "Both leaves are used in the same search, with the same processor time for each decision. Intervals are 95 % ones.", "",
+        "How strong each game plays with its hand-made leaf and with its network, in the same search. Each decision",
+        "has the same processor time. Intervals are 95 % intervals. The time is per move, per decision, per turn or",
+        "per ship, as the column says.", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        f"The hand-made leaf of each game is its best one at that time: {', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
-        "In two-player games both shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and",
-        "Friday are those of [their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/turns.md)",
-        f"([Friday](friday/learned.md)). Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}.",
-        "Depth and width of the first were chosen on selection seeds, as the best that take no longer than the learned leaf.",
-        "The third needs no leaf. It knows all requests beforehand, builds many ships by the hand-made rules, and keeps the best.",
+        "For each game we chose the hand-made leaf that is strongest at this time: "
+        f"{', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
+        "In two-player games both shares are from one match, which plays every opening from both seats. The games are from",
+        "the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md), [Trap](trap/turns.md) and",
+        "[Friday](friday/learned.md).",
+        "",
+        f"Starship compares three builders: {', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
+        "the depth and width that were best on other seeds, among those that are no slower than the learned leaf. The",
+        "third needs no leaf. It knows all requests beforehand, builds many ships by hand-made rules, and keeps the best.",
         "",
     ]  # fmt: skip
 

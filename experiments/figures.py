@@ -6,9 +6,10 @@ mark in prose names a set of figures, a key in it, and a format:
     <!-- fig: threes: depth, learned 2 = {mean:,.0f} -->377,048<!-- /fig -->
 
 A set is a file of `experiments/results`. It describes the measurement as far as known (`ABOUT`). It contains the figures
-(`figures`) or names the JSON of a study that does (`from`); see `figure` for keys. Tables are in `tables.toml` there: rows with
-figures in angle brackets, `<threes: depth, learned 2>`, in the format `each`, or with their own: `<threes: depth, learned 2 =
-{games}>`. A key with a backtick works only in tables: some readers of Markdown see code in a mark.
+(`figures`) or names the JSON of a study that does (`from`); `figure` explains the keys. Tables are in `tables.toml` there: rows
+with figures in angle brackets, `<threes: depth, learned 2>`, in the format `each`, or with their own: `<threes: depth, learned 2
+= {games}>`. A key with a backtick works only in tables: some readers of Markdown see code in a mark. Tables of options come from
+the code, by `option_tables`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text, write_atomically
 from leafwise.envs.core.interrupts import as_command
+from leafwise.experiments.option_tables import option_tables
 from leafwise.training.evaluation.statistics import bounds, share_interval
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -142,12 +144,13 @@ def written(name: str, key: str, form: str) -> str:
 @cache
 def tables() -> dict[str, str]:
     """Returns all tables by name, with their figures, as Markdown."""
-    by_name = tomllib.loads(read_text(RESULTS / "tables.toml"))
+    by_name: dict[str, Any] = tomllib.loads(read_text(RESULTS / "tables.toml"))
 
     def filled_in(each: str) -> Callable[[re.Match[str]], str]:
         return lambda cell: written(cell[1], cell[2], cell[3] or each)
 
-    return {name: CELL.sub(filled_in(entry.get("each", "")), entry["rows"]) for name, entry in by_name.items()}
+    results = {name: CELL.sub(filled_in(entry.get("each", "")), entry["rows"]) for name, entry in by_name.items()}
+    return {**results, **option_tables()}
 
 
 def filled(text: str) -> str:
@@ -155,7 +158,7 @@ def filled(text: str) -> str:
 
     def with_table(mark: re.Match[str]) -> str:
         if mark[2] not in tables():
-            raise UserError(f"expected a table of experiments/results/tables.toml, got {mark[2]!r}")
+            raise UserError(f"expected a table of experiments/results/tables.toml or of options, got {mark[2]!r}")
         return f"{mark[1]}\n{tables()[mark[2]].strip()}\n\n{mark[4]}"
 
     if len(OPENED.findall(text)) != len(FIGURE.findall(text)) + len(TABLE.findall(text)):

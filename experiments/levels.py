@@ -16,7 +16,7 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.files import read_text
-from leafwise.envs.core.play.players import own_level
+from leafwise.envs.core.play.players import room_level
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
@@ -96,15 +96,15 @@ def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     what = ", ".join(f"`{level}` {blunders:.0%}" for level, blunders in LEVELS.items())
     own_players = []  # of games with their own players for some levels
     for short, game in variants():
-        if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := own_level(game, level))]:
+        if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := room_level(game, level))]:
             own_players += [f"In `{short}` {', '.join(named)}.", ""]
     return [
         "# Levels of play",
         "",
-        "Play a level with `leafwise play GAME --level easy`, the player `level:easy`, or an environment's",
-        '`opponent="level:easy"`. In a two-player game a level plays like the exact solver, or like the search `best` without one.',
-        f"A share of its moves is random: {what}. The table shows the share of the points that each",
-        "level takes from the next one, with 95 % intervals:",
+        "Play a level with `leafwise play GAME --level easy`, as the player `level:easy`, or in an environment with",
+        '`opponent="level:easy"`. In a two-player game a level plays the moves of the exact solver, or those of the search `best`',
+        f"if there is no solver. It replaces some moves by random ones: {what}. The table shows the share",
+        "of the points that each level takes from the next stronger one, with 95 % intervals:",
         "",
         *table(head, rows),
         "",

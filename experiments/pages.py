@@ -147,6 +147,15 @@ def first_answers(site: Path, build: str, browsers: int) -> list[float]:
     return times
 
 
+INTRODUCTION = (
+    "# Exported pages",
+    "",
+    "How much a browser loads for the [pages without a server](../docs/howto/web-export.md), and how fast they "
+    "search. Each search has",
+    "the depth of its row, in the page and in Python.",
+)
+
+
 def study(config: Config) -> None:
     """Measures, and writes the page."""
     site = Path(config.site)
@@ -165,11 +174,14 @@ def study(config: Config) -> None:
         rows.append((named, *sizes, *timed(site, build, one, config)))
         print(*rows[-1], flush=True)
     pages = sum(path.stat().st_size for path in (site / build).rglob("*") if path.is_file())
-    words = f"Pages, index and pictures are {pages:,} bytes. {hardware()}; load {os.getloadavg()[0]:.1f} when it was measured."
+    load = f"with a load of {os.getloadavg()[0]:.1f}"
+    words = f"The pages, the index and the pictures have {pages:,} bytes. Measured on {hardware()}, {load}."
     parts = section(
         "Bytes and times",
         table(
-            "variant | code: | packed tables and network: | depth | native µs a node: | page µs a node: | times:", rows
+            "variant | code, bytes: | tables and network, packed, bytes: | depth | in Python, µs per node: | in "
+            "the page, µs per node: | ratio:",
+            rows,
         ),
         words,
     )
@@ -178,10 +190,11 @@ def study(config: Config) -> None:
         each = ", ".join(f"{seconds:.2f}" for seconds in answers)
         parts += section(
             "The first answer",
-            f"Connect Four, {PACE:g} s of search, from an empty cache: {median(answers):.2f} s after the page was opened, the "
-            f"median of {each}.",
+            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened, of which "
+            f"the search takes {PACE:g} s. "
+            f"The cache of the browser was empty. This is the median of {each}.",
         )
-    write_page(config, "pages.md", signed(config, ["# Exported pages", "", *parts]))
+    write_page(config, "pages.md", signed(config, [*INTRODUCTION, "", *parts]))
 
 
 main = command(Config, study)

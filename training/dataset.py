@@ -38,7 +38,7 @@ from leafwise.models.players import player
 from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.openings import PLAYER, derived
-from leafwise.training.execution import check_places, in_pieces, map_pieces
+from leafwise.training.execution import check_backend, in_pieces, map_pieces
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.types import Json, Tensors
 
@@ -98,7 +98,7 @@ def check(
     """Raises ValueError for arguments that `collect_dataset` cannot use."""
     if not 1 <= games <= MOST_GAMES:
         raise UserError(f"dataset: expected 1 to {MOST_GAMES:,} games, got {games!r}")
-    check_places(processes, cluster)
+    check_backend(processes, cluster)
     if not 0 <= first_seed <= SELECTION_SEED - games:
         raise UserError(
             f"dataset: expected seeds for training, 0 to {SELECTION_SEED - 1:,}, got {first_seed!r} to {first_seed + games - 1!r}"

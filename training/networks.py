@@ -17,15 +17,15 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.modules import (
-    OVER,
+    ROUNDING,
     FirstOnly,
     TorchNetwork,
-    asked,
     bounds_of,
+    checked_outputs,
     need_memory,
     reason_of,
     size_of,
-    some_inputs,
+    trial_inputs,
 )
 from leafwise.models.network import Module, Says, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
@@ -205,9 +205,9 @@ def need_kept_range(network: TorchNetwork) -> None:
         with torch.no_grad():
             for weights in module.parameters():
                 weights.mul_(factor).add_(factor)  # whatever a run may make of them, those that are 0 too
-            found = asked(network, module, some_inputs(network)).cpu()
+            found = checked_outputs(network, module, trial_inputs(network)).cpu()
         found = found[:, :1] if network.says == "policy" else found
-        if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):  # nan is neither
+        if len(wrong := found[(found < low - ROUNDING) | (found > high + ROUNDING)]):  # nan is neither
             last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")
             wanted = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
             raise UserError(f"network {network.name!r}: expected {wanted}, got {wrong[0]:g} with larger weights")
@@ -217,7 +217,7 @@ def need_gradients(network: TorchNetwork) -> None:
     """Raises ValueError for a module that cannot be trained: it fails on a batch in train mode, or has no gradients."""
     module, reason = deepcopy(network.module).train(), "none"
     with seeded(0, 0):
-        found = asked(network, module, some_inputs(network))
+        found = checked_outputs(network, module, trial_inputs(network))
     if found.requires_grad:
         try:
             found.sum().backward()

@@ -1,4 +1,4 @@
-"""Command lines from dataclasses: tyro parses, and wrong input becomes one line."""
+"""Command lines from dataclasses: tyro parses them, and wrong input becomes one line."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from leafwise.envs.core.option_help import help_of, is_flat
 C = TypeVar("C")
 W = TypeVar("W", bound=Sequence[str])
 WRONG_INPUT = 2
-"""Exit status where the input, or a file that the person named, was refused."""
+"""Exit status if the input, or a file that the person named, was refused."""
 UNREAD = 128 + 13
-"""Exit status where nobody reads the output any more: what a shell sees of other tools, which end by SIGPIPE."""
+"""Exit status if nobody reads the output any more: what a shell sees of tools that end by SIGPIPE."""
 
 
 def status_of(run: Callable[[W], int], words: W) -> int:
-    """Returns the status of a program: where it raises what a person did wrong, that is one line, and status 2.
+    """Runs a program and returns its exit status; a UserError becomes one line and status 2.
 
-    So is a file that the system refuses. Everything else is a defect and keeps its traceback.
+    So does a file that the system refuses. Everything else is a defect and keeps its traceback.
     """
     try:
         return run(words)
@@ -40,20 +40,20 @@ def status_of(run: Callable[[W], int], words: W) -> int:
 
 
 def _is_of_a_file(problem: OSError) -> bool:
-    """Whether an error tells of a file or of the disk, rather than of a process or a connection."""
+    """Whether an error is about a file or the disk, not about a process or a connection."""
     full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
     return full or (problem.filename is not None and not isinstance(problem, BrokenPipeError))
 
 
 def cannot_use(problem: OSError, unnamed: str = "a file") -> str:
-    """Returns what is said of a file that the system refuses; `unnamed` stands for it where the error does not name it."""
+    """Returns the message about a file that the system refuses; `unnamed` replaces a missing name."""
     what = unnamed if problem.filename is None else repr(str(problem.filename))
     return f"cannot use {what}: {problem.strerror or problem}"
 
 
 @contextlib.contextmanager
 def quiet_when_unread() -> Iterator[None]:
-    """Ends the program without a word once the reader of its output (head, less) has gone; put it around all that prints."""
+    """Ends the program silently when the reader of its output (head, less) is gone; put it around everything that prints."""
     try:
         try:
             yield
@@ -61,15 +61,15 @@ def quiet_when_unread() -> Iterator[None]:
             sys.stdout.flush()
     except BrokenPipeError:
         unread = [stream for stream in (sys.stdout, sys.stderr) if _is_unread(stream)]
-        if not unread:  # another pipe, to a process that works for this one
+        if not unread:  # the pipe belongs to a worker process
             raise
-        for stream in unread:  # what is left in it goes nowhere when the interpreter ends
+        for stream in unread:  # discards what the interpreter flushes at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise SystemExit(UNREAD) from None
 
 
 def _is_unread(stream: TextIO) -> bool:
-    """Whether the other end of a stream was closed; taken for granted where the system does not tell."""
+    """Whether the other end of a stream is closed; True if the system cannot tell."""
     if not hasattr(select, "poll"):
         return True
     poll = select.poll()
@@ -78,18 +78,18 @@ def _is_unread(stream: TextIO) -> bool:
 
 
 def flag_of(name: str) -> str:
-    """Returns an option as it is written on a command line."""
+    """Returns an option's name as a command-line flag."""
     return "--" + name.replace("_", "-")
 
 
 def with_home(words: Sequence[str]) -> list[str]:
-    """Returns a command line with the user's home folder for the ~ in `--option=~/file`, which shells leave as it is."""
-    found = []
+    """Returns a command line with ~ expanded in `--option=~/file`, which shells do not expand."""
+    expanded = []
     for word in words:
         flag, equals, value = word.partition("=")
         is_path = equals and flag.startswith("--") and value.startswith("~")
-        found.append(f"{flag}={os.path.expanduser(value)}" if is_path else word)
-    return found
+        expanded.append(f"{flag}={os.path.expanduser(value)}" if is_path else word)
+    return expanded
 
 
 def parse(
@@ -102,9 +102,9 @@ def parse(
 ) -> C:
     """Returns a `config_class` filled from arguments; its docstrings are the help.
 
-    `description` replaces the class's docstring, the values of `default` those of the class; `more_help` stands below the options.
-    A class may have `markers` of tyro, which then writes its help. Exits with status 0 after `--help`, and with status 2 after one
-    line on standard error for wrong arguments.
+    `description` replaces the class's docstring, the values of `default` those of the class; `more_help` is printed below the
+    options. A class may have `markers` of tyro, which then writes its help. Exits with status 0 after `--help`, and with status
+    2 after one line on standard error for wrong arguments.
     """
     if not {"-h", "--help"}.isdisjoint(arguments) and is_flat(config_class):
         with quiet_when_unread():
@@ -112,26 +112,26 @@ def parse(
         raise SystemExit(0)
     import tyro
 
-    usual = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
-    said = io.StringIO()
+    markers = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
+    printed = io.StringIO()
     try:
-        with quiet_when_unread(), contextlib.redirect_stderr(said):
+        with quiet_when_unread(), contextlib.redirect_stderr(printed):
             return tyro.cli(
                 config_class,
                 args=with_home(arguments),
                 prog=prog,
                 description=description,
                 default=tyro.MISSING_NONPROP if default is None else default,
-                config=getattr(config_class, "markers", usual),
+                config=getattr(config_class, "markers", markers),
             )
     except SystemExit as exit:
         if exit.code not in (0, None, UNREAD):
-            print_error(f"{one_line(said.getvalue())} (see {prog} --help)")
+            print_error(f"{one_line(printed.getvalue())} (see {prog} --help)")
         raise
 
 
 def one_line(box: str) -> str:
-    """Condenses tyro's framed message to what was expected and got."""
+    """Shortens tyro's framed message to what was expected and what came."""
     lines = [line.strip(" │") for line in box.splitlines()]
     rules = [k for k, line in enumerate(lines) if re.match("[─╭├╰]|[-+]-{2}|-+$", line)]
     ends = [*rules, len(lines)]
@@ -149,5 +149,7 @@ def one_line(box: str) -> str:
         return f"expected a value after {wrong[1]}, got nothing"
     if wrong := re.match(r"Unrecognized options: (.*)", body):
         near = re.search(r"Perhaps you meant: .*?(--\S+)", whole)
-        return f"expected known arguments, got {wrong[1].replace(', ', ' ')!r}" + (f"; perhaps {near[1]}" if near else "")
+        return f"expected known arguments, got {wrong[1].replace(', ', ' ')!r}" + (
+            f"; perhaps {near[1]}" if near else ""
+        )
     return body[:1].lower() + body[1:]

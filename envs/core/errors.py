@@ -1,4 +1,4 @@
-"""What a person is told in one line: the errors that say what was wrong with the input, as against a defect of the program."""
+"""Errors about a person's input, which become one line, as opposed to defects of the program."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ R = TypeVar("R")
 
 
 class UserError(ValueError):
-    """What a person gave does not fit: one line that says what was expected and what came.
+    """A person's input does not fit: one line that says what was expected and what came.
 
     Programs print it without a traceback and end with status 2. Any other ValueError is a defect, and keeps its traceback.
     """
 
 
 class Forfeit(UserError):
-    """Raised by a player that has lost without an action: out of time, an illegal answer, a crash. The message says why.
+    """A player has lost without an action: out of time, an illegal answer, a crash. The message says why.
 
-    `report` has more lines for who wrote the player: the traceback, the position.
+    `report` has more lines for the player's author: the traceback, the position.
     """
 
     def __init__(self, message: str, report: tuple[str, ...] = ()) -> None:
@@ -28,9 +28,9 @@ class Forfeit(UserError):
 
 
 def asked_of_plugin(work: Callable[[], R], front: str = "") -> R:
-    """Returns what a function of a game or plug-in answers to what a person gave.
+    """Runs `work`, a call of a game's or plug-in's function on a person's input.
 
-    Such a function refuses by any ValueError, or by the OverflowError of a number that no array holds; here that becomes a
+    Such a function refuses by any ValueError, or by the OverflowError of a number that does not fit an array. Both become a
     UserError whose message begins with `front`.
     """
     try:
@@ -46,13 +46,13 @@ def shortened(message: str) -> str:
 
 
 def short(thing: object, most: int = 120) -> str:
-    """Returns a thing as text on one line, cut to at most so many letters."""
+    """Returns an object as text on one line, with at most `most` letters."""
     text = " ".join(str(thing).split())
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def perhaps(name: str, known: Iterable[str]) -> str:
-    """Returns `; perhaps 'train'` where one of the known names is close to this one, else nothing."""
+    """Returns `; perhaps 'train'` if a known name is close to this one, else ""."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(known), 1)
@@ -60,7 +60,7 @@ def perhaps(name: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns a text in which what cannot be written, like half of a surrogate pair, stands escaped."""
+    """Escapes characters that cannot be written, such as half of a surrogate pair."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

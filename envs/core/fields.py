@@ -1,6 +1,7 @@
-"""Options as fields of a dataclass: their types and docstrings as they are written, their values by name, from text and from files.
+"""Options as fields of a dataclass: their types and docstrings from the source, and their values by name, from text and from
+files.
 
-Imports no game, so that a command line can read options without it.
+Imports no game, so that a command line can read options without one.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from leafwise.envs.core.files import read_small_text, read_text
 
 
 def types_of(options: Any) -> dict[str, str]:
-    """Returns the type of each option of a dataclass (or instance) as it is written: `int | None`."""
+    """Returns the type of each option of a dataclass (or instance) as in the source: `int | None`."""
     return {field.name: _written_type(field.type) for field in dataclasses.fields(options)}
 
 
 def _written_type(kind) -> str:
-    """Returns a type as it is written, without the range that stands beside it."""
+    """Returns a type as in the source, without the range beside it."""
     text = kind.__name__ if isinstance(kind, type) else str(kind)
     return text.removeprefix("Annotated[").partition(",")[0] if text.startswith("Annotated[") else text
 
@@ -56,10 +57,10 @@ def docs_of(options: type[Any]) -> dict[str, str]:
 def options_from_text(
     types: Mapping[str, str], texts: Mapping[str, str], flag: Callable[[str], str] = str
 ) -> dict[str, Any]:
-    """Returns the options that were written as text, each converted to its type, as `types_of` says it.
+    """Converts options given as text, each to its type as `types_of` returns it.
 
-    `none` stands for None where there is such a choice. Raises ValueError, which calls an option `flag(name)`, for a text that
-    does not fit. All names in `texts` are in `types`.
+    `none` means None if the type allows it. Raises ValueError, which calls an option `flag(name)`, for a text that does not
+    fit. All names in `texts` must be in `types`.
     """
     return {name: _converted(types[name], text, flag(name)) for name, text in texts.items()}
 
@@ -74,7 +75,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _converted(kind: str, text: str, shown: str):
-    kinds = sorted(kind.split(" | "), key=list(_READERS).index)  # text, which takes everything, is tried last
+    kinds = sorted(kind.split(" | "), key=list(_READERS).index)  # str accepts everything and comes last
     for one in kinds:
         try:
             return _READERS[one][0](text)
@@ -85,9 +86,9 @@ def _converted(kind: str, text: str, shown: str):
 
 
 RULE_ONLY = {"rule_only": True}
-"""Metadata of a field that no network sees: a model of one variant serves another that differs in such options alone."""
+"""Metadata of a field that no network sees: a model of one variant serves another that differs only in such options."""
 SHOWN_ONLY = RULE_ONLY | {"shown_only": True}
-"""Metadata of such a field that changes what environments show, and no rule."""
+"""Metadata of such a field that changes what environments show, but no rule."""
 FROM_FILE = "from_file"
 
 
@@ -107,31 +108,31 @@ def marked(options: Any, mark: str) -> tuple[str, ...]:
 
 
 def from_file(is_text: Callable[[str], bool]) -> dict[str, Any]:
-    """Returns the metadata of a field whose value is a text that Python and the command line may also read from a file.
+    """Returns the metadata of a field whose text Python and the command line may also read from a file.
 
-    `is_text` says whether a string is such a text, not the path of a file. The dataclass gets only the text. So a game opens
-    no file that an option names, because options also come from model files and requests of other people.
+    `is_text` says whether a string is such a text, not the path of a file. The dataclass gets only the text. So a game opens no
+    file that an option names, because options also come from model files and requests of other people.
     """
     return {FROM_FILE: is_text}
 
 
 def with_files_read(game: str, options: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns options given in Python or on a command line, with the texts of files in place of their paths.
+    """Returns options from Python or a command line, with the contents of files in place of their paths.
 
-    `options` is the game's dataclass. What others tell (a request, a game's text, a model's metadata, a run's options) never
-    comes here. Raises ValueError for a file that cannot be read.
+    `options` is the game's dataclass. Never call it with options from other people: requests, games as text, models' metadata,
+    runs. Raises ValueError for a file that cannot be read.
     """
     kinds = {one.name: one.metadata[FROM_FILE] for one in dataclasses.fields(options) if FROM_FILE in one.metadata}
-    found = dict(given)
+    values = dict(given)
     for name in kinds.keys() & given.keys():
         value = given[name]
         is_text = isinstance(value, str) and (not value or asked_of_plugin(functools.partial(kinds[name], value)))
         if isinstance(value, os.PathLike) or (isinstance(value, str) and not is_text):
             path = os.fspath(value)
             try:
-                found[name] = read_small_text(Path(path))
+                values[name] = read_small_text(Path(path))
             except OSError:
                 raise UserError(f"{game}: expected {name} as the path of a file, got {path!r:.300}") from None
             except ValueError as problem:
                 raise UserError(f"{game}: {problem}") from None
-    return found
+    return values

@@ -1,7 +1,7 @@
-"""Files and text as people's editors and shells write them, and files that are written where others may write too.
+"""Reads text as people's editors and shells write it, and writes files safely where others may write too.
 
-In run folders and caches a link is never followed, and a file appears whole. A file that a person names is another matter: it may
-be a link, a device or a pipe (`write_named`).
+In run folders and caches links are never followed, and files appear whole. A file that a person names may be a link, a device
+or a pipe (`write_named`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 from leafwise.envs.core.errors import UserError
 
 MAX_SMALL = 1 << 18
-"""Bytes of a small file, at most: one that an option names."""
+"""The largest small file, in bytes, which an option may name."""
 
 
 def read_text(path: str | Path, errors: str = "strict") -> str:
-    """Returns the text of a UTF-8 file, without the byte order mark that some editors and shells put first.
+    """Returns the text of a UTF-8 file, without the byte order mark that some editors and shells write.
 
-    Raises OSError as `open` does, and UserError for other bytes unless `errors` says what becomes of them.
+    Raises OSError as `open` does, and UserError for other bytes, unless `errors` says how to treat them.
     """
     try:
         return Path(path).read_text(encoding="utf-8-sig", errors=errors)
@@ -34,14 +34,14 @@ def read_text(path: str | Path, errors: str = "strict") -> str:
 
 
 def read_small_text(path: Path) -> str:
-    """Returns a small UTF-8 file.
+    """Returns the text of a small UTF-8 file.
 
-    Raises UserError for another text or too much of it, OSError for what cannot be read or is no file: devices and pipes can
-    make a reader wait for ever.
+    Raises UserError for other bytes or too many. Raises OSError for a path that cannot be read or is not a plain file: reading
+    from devices and pipes may never end.
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except ValueError as problem:  # a zero byte
+    except ValueError as problem:  # the path contains a zero byte
         raise OSError(str(problem)) from None
     with open(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -58,7 +58,7 @@ def read_small_text(path: Path) -> str:
 
 
 def text_of(content: str | bytes) -> str:
-    """Returns what is at hand already, as text or as UTF-8 bytes, without a byte order mark; raises UserError for other bytes."""
+    """Returns text, or UTF-8 bytes as text, without a byte order mark; raises UserError for other bytes."""
     try:
         return content.removeprefix("\ufeff") if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -66,12 +66,14 @@ def text_of(content: str | bytes) -> str:
 
 
 def not_text(problem: UnicodeDecodeError) -> str:
-    """Returns what is said of bytes that are no UTF-8."""
+    """Returns the message about bytes that are not UTF-8."""
     return f"expected UTF-8 text, got a byte {problem.object[problem.start]:#04x} at {problem.start}"
 
 
 def open_itself(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
-    """Opens a plain file for writing and returns its handle; raises OSError for a link, whatever it leads to, and all else."""
+    """Opens a plain file for writing and returns its handle; raises OSError for a link, wherever it leads, and for anything
+    else.
+    """
     no_follow = getattr(os, "O_NOFOLLOW", 0)
     if not no_follow and path.is_symlink():
         raise _not_itself(path)
@@ -91,7 +93,7 @@ def _not_itself(path: Path) -> OSError:
 
 
 def own_folder(path: Path, mode: int = 0o777) -> Path:
-    """Makes a folder inside a run folder or a cache if need be, and returns it; raises OSError for a link to another."""
+    """Makes a folder inside a run folder or a cache if needed, and returns it; raises OSError for a link."""
     path.mkdir(mode, parents=True, exist_ok=True)
     if path.is_symlink():
         raise OSError(errno.ELOOP, "expected a folder of its own, got a link; remove it", str(path))
@@ -99,42 +101,42 @@ def own_folder(path: Path, mode: int = 0o777) -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Makes such a folder that nobody else can write, and returns it; raises OSError for one that others can write, or own."""
-    told = own_folder(path, 0o700).stat()
-    if hasattr(os, "geteuid") and (told.st_uid != os.geteuid() or told.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+    """Makes a folder that only its user can write, and returns it; raises OSError if others own it or can write to it."""
+    status = own_folder(path, 0o700).stat()
+    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
         raise OSError(errno.EPERM, f"expected a folder that only its user can write, got {str(path)!r}", str(path))
     return path
 
 
 def mapped(path: Path) -> memoryview:
-    """Returns a file's bytes in memory that all processes share; what one of them writes there it alone sees.
+    """Returns a file's bytes in memory shared by all processes; a process that writes to them changes only its own copy.
 
-    On Windows, where a file that is mapped can be neither replaced nor removed, each process reads the bytes.
+    On Windows, where a mapped file can be neither replaced nor removed, each process reads the bytes.
     """
     if sys.platform == "win32":
         return memoryview(bytearray(path.read_bytes()))
     with open(path, "rb") as file:
-        found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # a system without large pages, which are faster to find
-            found.madvise(mmap.MADV_HUGEPAGE)
-    return memoryview(found)
+        with suppress(OSError):  # a system without large pages, which make lookups faster
+            mapping.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(mapping)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Writes a file so that it is either the old or the new one, whenever the process dies; an OSError names the file.
+    """Writes a file so that it is always either the old or the new one, even if the process dies; an OSError names the file.
 
-    A link in its place gives way to the file; what it leads to stays as it is.
+    A link at this path is replaced by the file; its target stays unchanged.
     """
     write_parts(path, (data,))
 
 
 def write_parts(path: Path, parts: Iterable[Any]) -> None:
-    """Writes such a file of parts, bytes or arrays, one after another; each is asked for as the one before is written."""
+    """Writes a file atomically from parts, bytes or arrays; each part is requested when the one before is written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.unlink(missing_ok=True)  # of a process that was killed, or somebody's link
+        temporary.unlink(missing_ok=True)  # left by a killed process, or somebody's link
         with os.fdopen(open_itself(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             file.writelines(parts)
             file.flush()
@@ -148,7 +150,7 @@ def write_parts(path: Path, parts: Iterable[Any]) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path names no file that is written anew as a whole: a device, a pipe, or wherever standard output goes."""
+    """Whether a path is not a file to replace as a whole: a device, a pipe, or the target of standard output."""
     try:
         named = os.stat(path)
         return not stat.S_ISREG(named.st_mode) or _is_stdout(named)
@@ -164,10 +166,10 @@ def _is_stdout(named: os.stat_result) -> bool:
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Writes a file that a person named, atomically: of a link what it leads to, of a device or pipe (`/dev/stdout`) in place."""
+    """Writes a file that a person named, atomically: the target of a link, and devices or pipes (`/dev/stdout`) in place."""
     if not is_stream(path):
         write_atomically(Path(os.path.realpath(path)) if path.is_symlink() else path, data)
-    elif _is_stdout(os.stat(path)):  # opened anew, a file would be written over from its start
+    elif _is_stdout(os.stat(path)):  # opening the file again would overwrite its start
         sys.stdout.flush()
         with os.fdopen(os.dup(1), "wb") as file:
             file.write(data)

@@ -1,11 +1,12 @@
-"""Ctrl-C while compiled code runs: the one place that hears it.
+"""Handles Ctrl-C while compiled code runs, in one place.
 
-Python acts on a signal between two steps of its interpreter, so it is deaf during a compiled call of a minute. A thread listens
-here instead: the system's own handler wakes it at once (`signal.set_wakeup_fd`), and it sets the stop bytes of the calls that run
-(`stoppable`). They end early, and Python raises KeyboardInterrupt as everywhere. `Deferred` is for work that ends in order: nothing
-is raised, a flag says that Ctrl-C was pressed. Where SIGINT is ignored, as in background jobs of a shell, it stays so.
+Python handles a signal between two steps of its interpreter, so a compiled call of a minute would block it. Here a thread
+listens instead: the system's own handler wakes it at once (`signal.set_wakeup_fd`), and it sets the stop bytes of the running
+calls (`stoppable`). They end early, and Python raises KeyboardInterrupt as usual. `Deferred` is for work that ends in order:
+nothing is raised, a flag says that Ctrl-C was pressed. If SIGINT is ignored, as in background jobs of a shell, it stays so.
 
-What takes longer than half a second to end, such as a compilation, is announced in a line; a second Ctrl-C then ends the process.
+If something takes longer than half a second to end, such as a compilation, a line says so; a second Ctrl-C then ends the
+process.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ R = TypeVar("R")
 INTERRUPTED = 130
 """Exit status of a process that Ctrl-C ended."""
 AGAIN_SECONDS, ANNOUNCED_SECONDS = 0.05, 0.5
-"""How often stop bytes are set until they help: a call that is about to begin clears its own. After how long a line says so."""
+"""How often stop bytes are set again, since a starting call clears its own; after how long a line announces the wait."""
 SECOND_PRESS_SECONDS = 0.3
-"""Signals closer to each other are one press, as where a terminal and a program that started this one both send it."""
+"""Signals closer than this are one press: a terminal and the program that started this one may both send it."""
 RENEWED_SECONDS = 1.0
-"""How often it is made sure that nobody else took the place that wakes the thread, as event loops do."""
+"""How often the wakeup file descriptor is set again, since event loops replace it."""
 ANNOUNCEMENT = "Ctrl-C: stopping; what is being compiled or saved is finished first, Ctrl-C again ends at once"
 
 _main = threading.main_thread().ident
@@ -48,13 +49,13 @@ _deferred: list[Deferred] = []
 
 
 class _Call:
-    """A call that runs, and its stop bytes."""
+    """A running call, with its stop bytes."""
 
     __slots__ = ("heard", "stops")
 
     def __init__(self, stops: tuple[Bytes, ...]) -> None:
         self.stops, self.heard = stops, 0.0
-        """`heard`: when Ctrl-C was first pressed while it ran; 0: it was not."""
+        """`heard`: when Ctrl-C was first pressed while it ran; 0: never."""
 
     def set(self, value: int) -> None:
         for stop in self.stops:
@@ -62,10 +63,10 @@ class _Call:
 
 
 def stoppable(work: Callable[[], R], *stops: Bytes) -> R:
-    """Returns what `work` returns, whose compiled calls poll stop bytes; Ctrl-C sets them, and KeyboardInterrupt is raised.
+    """Runs `work`, whose compiled calls poll stop bytes; Ctrl-C sets these, and KeyboardInterrupt is raised.
 
-    Each of `stops` [1] is 0 at the beginning. In other threads than the main one nothing is heard: whoever waits for them stops
-    them.
+    Each of `stops` [1] is 0 at the beginning. Outside the main thread Ctrl-C has no effect: the thread that waits must stop the
+    others.
     """
     if threading.get_ident() != _main:
         return work()
@@ -73,7 +74,7 @@ def stoppable(work: Callable[[], R], *stops: Bytes) -> R:
     _listener.settle()
     call = _Call(stops)
     call.set(0)
-    try:  # no context manager: Ctrl-C as it exits would leave the call in `_running`
+    try:  # no context manager: Ctrl-C at its exit would leave the call in `_running`
         _running.append(call)
         if _deferred and _deferred[-1].requested:
             call.set(1)
@@ -93,7 +94,7 @@ def stoppable(work: Callable[[], R], *stops: Bytes) -> R:
 
 
 class Deferred:
-    """A block that Ctrl-C, or SIGTERM, ends in order: calls end early, nothing is raised, and `requested` is True from then on."""
+    """A block that Ctrl-C, or SIGTERM, ends in order: calls end early, nothing is raised, and `requested` becomes True."""
 
     def __init__(self) -> None:
         self.requested, self.raises = False, False
@@ -101,17 +102,17 @@ class Deferred:
 
     def _request(self, number: int, frame: FrameType | None) -> None:
         self.requested = True
-        if self.raises and not _whole.depth:
+        if self.raises and not _uninterrupted.depth:
             raise KeyboardInterrupt
 
     def check(self) -> None:
-        """Raises KeyboardInterrupt if Ctrl-C was pressed; for places where all is whole."""
+        """Raises KeyboardInterrupt if Ctrl-C was pressed; call it where all data is consistent."""
         if self.requested:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
     def raising(self) -> Iterator[None]:
-        """Has Ctrl-C raise KeyboardInterrupt within a block that may be left anywhere."""
+        """Makes Ctrl-C raise KeyboardInterrupt within a block that may be left anywhere."""
         self.raises = True
         try:
             self.check()
@@ -135,8 +136,8 @@ class Deferred:
             signal.signal(number, handler)
 
 
-class _Whole:
-    """The blocks that Ctrl-C does not break off."""
+class _UninterruptedBlocks:
+    """The nested blocks that Ctrl-C does not interrupt."""
 
     depth = 0
     pressed = False
@@ -145,68 +146,69 @@ class _Whole:
         self.pressed = True
 
 
-_whole = _Whole()
-_keep = _whole.keep
+_uninterrupted = _UninterruptedBlocks()
+_keep = _uninterrupted.keep
 
 
 @contextlib.contextmanager
-def whole() -> Iterator[None]:
-    """Has Ctrl-C raise KeyboardInterrupt at the end of a block, be it within another one, instead of anywhere in it.
+def uninterrupted() -> Iterator[None]:
+    """Delays KeyboardInterrupt to the end of a block, also inside other blocks.
 
-    For one compilation: raised where a compiler calls back it would be lost, and the code with it.
+    It is for compilations: an exception raised in a compiler's callback would be lost, and the code with it.
     """
     if threading.get_ident() != _main:
         yield
         return
-    own = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if own:
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_default:
         signal.signal(signal.SIGINT, _keep)
-    _whole.depth += 1
+    _uninterrupted.depth += 1
     try:
         yield
     finally:
-        _whole.depth -= 1
-        if own:
+        _uninterrupted.depth -= 1
+        if is_default:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        if _whole.pressed or (_deferred and _deferred[-1].requested and _deferred[-1].raises):
-            _whole.pressed = False
+        if _uninterrupted.pressed or (_deferred and _deferred[-1].requested and _deferred[-1].raises):
+            _uninterrupted.pressed = False
             raise KeyboardInterrupt
 
 
-_as_before: list[Callable[[], None]] = []
-"""What makes the terminal as it was before `silent_keys`."""
+_restore_terminal: list[Callable[[], None]] = []
+"""Functions that restore the terminal after `silent_keys`."""
 
 
 @contextlib.contextmanager
 def silent_keys() -> Iterator[None]:
-    """Has a terminal not show the keys that are pressed during a block, where a bar is drawn; the shell gets them afterwards."""
+    """Hides keys that are pressed while a progress bar is drawn; the shell gets them afterwards."""
     is_ours = False
     with contextlib.suppress(OSError, AttributeError):  # no terminal, or Windows
-        is_ours = os.tcgetpgrp(0) == os.getpgrp()  # else a change would stop this process
+        is_ours = os.tcgetpgrp(0) == os.getpgrp()  # otherwise a change would stop this process
     if not is_ours:
         yield
         return
     import termios
 
     before = termios.tcgetattr(0)
-    _as_before.append(lambda: termios.tcsetattr(0, termios.TCSANOW, before))
+    _restore_terminal.append(lambda: termios.tcsetattr(0, termios.TCSANOW, before))
     try:
         termios.tcsetattr(0, termios.TCSANOW, [*before[:3], before[3] & ~termios.ECHO, *before[4:]])
         yield
     finally:
-        _as_before.pop()()
+        _restore_terminal.pop()()
 
 
 def check() -> None:
-    """Raises KeyboardInterrupt within a `Deferred` block where Ctrl-C was pressed; for places where all is whole."""
+    """Raises KeyboardInterrupt within a `Deferred` block if Ctrl-C was pressed; call it where all data is consistent."""
     if _deferred and threading.get_ident() == _main:
         _deferred[-1].check()
 
 
 def at_command_line() -> None:
-    """Has Ctrl-C announced whatever the process does, and a second one end it at once.
+    """Announces every Ctrl-C, and ends the process at a second one.
 
-    While the interpreter ends, which takes seconds on a busy machine, Python would let it kill the process, whose status were lost.
+    While the interpreter exits, which takes seconds on a busy machine, Ctrl-C would kill the process, and its status would be
+    lost.
     """
     if not _listener.ends_process and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
@@ -215,10 +217,10 @@ def at_command_line() -> None:
 
 
 def as_command(run: Callable[[list[str]], int], arguments: list[str] | None) -> int:
-    """Returns the status of a command line; without `arguments` it is that of this process, which ends with it.
+    """Runs a command line and returns its status; without `arguments` the process ends with that status.
 
-    What a person did wrong is one line and status 2. Without `arguments` Ctrl-C is heard as `at_command_line` says; where `run`
-    does not deal with it, it is one line and status 130.
+    A wrong input is one line and status 2. Without `arguments`, Ctrl-C is handled as in `at_command_line`; if `run` does not
+    handle it, it becomes one line and status 130.
     """
     if arguments is not None:
         return status_of(run, arguments)
@@ -232,7 +234,7 @@ def as_command(run: Callable[[list[str]], int], arguments: list[str] | None) -> 
 
 
 def leave(status: int) -> NoReturn:
-    """Ends this process, whose work is done or stopped: after Ctrl-C without taking its memory apart, which takes seconds."""
+    """Ends this process when its work is done or stopped; after Ctrl-C without freeing its memory, which takes seconds."""
     if not _listener.was_pressed:
         sys.exit(status)
     atexit._run_exitfuncs()
@@ -243,7 +245,7 @@ def leave(status: int) -> NoReturn:
 
 
 def _interrupt() -> NoReturn:
-    """Raises KeyboardInterrupt: Python's own if that is still on its way, else one in its place, as a destructor swallows it."""
+    """Raises KeyboardInterrupt: Python's own if it is pending, otherwise a new one, since destructors swallow it."""
     time.sleep(0.001)
     raise KeyboardInterrupt from None
 
@@ -253,28 +255,28 @@ def _defers() -> bool:
 
 
 def _is_interactive() -> bool:
-    """Whether people type at this process, whose session a second Ctrl-C is not to end."""
+    """Whether people type at this process, whose session a second Ctrl-C must not end."""
     return hasattr(sys, "ps1") or bool(sys.flags.interactive) or hasattr(builtins, "__IPYTHON__")
 
 
-class _Listener:
-    """The thread that hears signals, and what it knows of the last Ctrl-C."""
+class _SignalListener:
+    """The thread that receives signals, and its record of the last Ctrl-C."""
 
     def __init__(self) -> None:
         self.ends_process = False
         self._renewed = -RENEWED_SECONDS
         self._ends: tuple[socket.socket, socket.socket] | None = None
         self._next = -1
-        """Who else listens: what comes is passed on."""
+        """Another listener's descriptor, to which signals are passed on."""
         self._pressed, self._announced, self.was_pressed = 0.0, False, False
         self._blocks: dict[Deferred, float] = {}
-        """The `Deferred` blocks that Ctrl-C was pressed in, and when it first was: those that begin later go on."""
+        """The `Deferred` blocks in which Ctrl-C was pressed, and when it first was: later blocks go on."""
         self._pending: Callable[[], object] = list
-        """Whether signals wait to be read."""
+        """Returns whether signals wait to be read."""
         self._handles = False
 
     def listen(self) -> None:
-        """Makes sure that signals are heard; for the main thread."""
+        """Makes sure that signals are received; for the main thread."""
         now = time.monotonic()
         if now - self._renewed < RENEWED_SECONDS:
             return
@@ -285,19 +287,19 @@ class _Listener:
                 end.setblocking(False)
             self._pending = _readable(self._ends[0], 0)
             threading.Thread(target=self._run, args=(self._ends[0],), name="leafwise-interrupts", daemon=True).start()
-        own = self._ends[1].fileno()
+        descriptor = self._ends[1].fileno()
         with contextlib.suppress(ValueError):  # not the main interpreter
-            before = signal.set_wakeup_fd(own, warn_on_full_buffer=False)
-            if before != own:
+            before = signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
+            if before != descriptor:
                 self._next = before
 
     def settle(self) -> None:
-        """Waits until what was pressed before now is dealt with: it stops no call that begins later. For the main thread."""
+        """Waits until earlier presses are handled, so that they stop no call that begins later. For the main thread."""
         while self._pending() or self._handles:
             time.sleep(0.0005)
 
     def forget(self) -> None:
-        """Begins anew in a process that was forked, which has no such thread."""
+        """Starts again in a forked process, which has no such thread."""
         with contextlib.suppress(ValueError):
             if self._ends is not None:
                 signal.set_wakeup_fd(-1)
@@ -320,35 +322,35 @@ class _Listener:
                 self._follow()
 
     def _is_press(self, number: int) -> bool:
-        """Whether a signal is to end what runs: those of other handlers are theirs."""
+        """Whether a signal should end what runs, and does not belong to another handler."""
         if number == signal.SIGTERM:
             return bool(_deferred)
-        own = signal.default_int_handler, _keep
-        return number == signal.SIGINT and (bool(_deferred) or signal.getsignal(number) in own)
+        handlers = signal.default_int_handler, _keep
+        return number == signal.SIGINT and (bool(_deferred) or signal.getsignal(number) in handlers)
 
     def _press(self) -> None:
         now = time.monotonic()
         self._pressed = self._since()
         if self._pressed and now - self._pressed > SECOND_PRESS_SECONDS and not _is_interactive():
             _say("ended at once")
-            for undo in _as_before[:1]:
+            for undo in _restore_terminal[:1]:
                 undo()
             os._exit(INTERRUPTED)
         if not self._pressed:
             self._pressed, self._announced, self.was_pressed = now, False, True
         self._blocks = {block: self._blocks.get(block, now) for block in tuple(_deferred)}
-        for one in tuple(_running):  # at every signal: Python raises KeyboardInterrupt for each
+        for one in tuple(_running):  # at every signal, since Python raises KeyboardInterrupt each time
             one.heard = one.heard or now
 
     def _since(self) -> float:
-        """Returns when Ctrl-C was first pressed for what has not ended yet; 0: all has."""
+        """Returns when Ctrl-C was first pressed for work that has not ended yet; 0 if all has."""
         if self.ends_process:
             return self._pressed
         running = [one.heard for one in tuple(_running) if one.heard]
         return min(running + [self._blocks[block] for block in tuple(_deferred) if block in self._blocks], default=0.0)
 
     def _follow(self) -> None:
-        """Stops what was running, again and again until it ends."""
+        """Stops the running calls, again and again until they end."""
         is_open = any(block in self._blocks for block in tuple(_deferred))
         for one in tuple(_running):
             if one.heard or (is_open and _defers()):
@@ -360,7 +362,7 @@ class _Listener:
 
 
 def _readable(end: socket.socket, seconds: float | None) -> Callable[[], object]:
-    """Returns a function that waits at most `seconds` (None: for ever) for something to read, and says whether there is."""
+    """Returns a function that waits at most `seconds` (None: for ever) for data, and returns whether there is any."""
     if not hasattr(select, "poll"):
         return lambda: select.select([end], [], [], seconds)[0]
     poll = select.poll()
@@ -374,6 +376,6 @@ def _say(line: str) -> None:
         print(f"{start}{line}", file=sys.stderr, flush=True)
 
 
-_listener = _Listener()
+_listener = _SignalListener()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_listener.forget)

@@ -1,6 +1,6 @@
-"""The help of a command whose options are a dataclass: what it does, how it is called, what matters most, then groups.
+"""Writes the help of a command whose options are a dataclass: what it does, usage, the most used options, then groups.
 
-The docstring of a field is its help. A class may have `most_used`, the options that its help shows first.
+The docstring of a field is its help. A class may have `most_used`, the options to show first.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 FLAG_COLUMNS = 24
-"""Widest column of options; what is longer has a line of its own."""
+"""Widest column of options; a longer option has a line of its own."""
 FEW = 5
-"""Options that need no groups."""
+"""Up to this number of options are not grouped."""
 GROUPS = {
     "Search": ("leaf", "depth", "seconds", "simulations", "options", "single"),
     "Processes": ("processes", "cluster", "workers"),
@@ -25,61 +25,65 @@ GROUPS = {
         "file", "game_file", "save", "out", "svg", "png", "json", "review", "run", "runs", "resume", "overwrite", "verbose",
     ),
 }  # fmt: skip
-"""Group -> options of commands that it holds, whatever command has them."""
+"""Group -> the options in it, of all commands."""
 OTHER = "Other options"
-"""The group of all others, and the last."""
+"""The last group, with all other options."""
 KINDS = {"int": "INT", "float": "FLOAT", "Path": "PATH"}
-"""Type -> what stands for a value of it; for all others STR."""
+"""Type -> the placeholder for a value of it; STR for all others."""
 NAMES = re.compile(rf"\b(?:{'|'.join(KINDS)})\b")
 
 
 def width_of_terminal() -> int:
-    """Returns how wide help is: as the terminal, at most 100 columns."""
+    """Returns the width of help texts: that of the terminal, at most 100 columns."""
     return min(shutil.get_terminal_size().columns, 100)
 
 
 def paragraphs(text: str) -> str:
-    """Returns text filled to the terminal; a paragraph with an indented line stays as it is."""
+    """Returns text filled to the terminal; paragraphs with an indented line stay unchanged."""
     parts = re.split(r"\n\n+", inspect.cleandoc(text))
     return "\n\n".join(part if "\n  " in part else textwrap.fill(part, width_of_terminal()) for part in parts)
 
 
 def definitions(title: str, rows: Mapping[str, str]) -> Iterator[str]:
-    """Yields a list of words and what they mean, in two columns no wider than a terminal; nothing where there are none."""
+    """Yields a list of words and their meanings, in two columns within the terminal; nothing for no rows."""
     lines = [title] if rows else []
     column = max((len(word) for word in rows if len(word) <= FLAG_COLUMNS), default=0) + 4
     for word, meaning in rows.items():
-        said = textwrap.wrap(meaning, width_of_terminal() - column) or [""]
-        first = f"  {word:<{column - 2}}{said[0]}".rstrip()
-        lines += [first, *(" " * column + line for line in said[1:])]
+        wrapped = textwrap.wrap(meaning, width_of_terminal() - column) or [""]
+        first = f"  {word:<{column - 2}}{wrapped[0]}".rstrip()
+        lines += [first, *(" " * column + line for line in wrapped[1:])]
         if len(word) > column - 4:
-            lines[-len(said) :] = [f"  {word}", *(" " * column + line for line in said)]
+            lines[-len(wrapped) :] = [f"  {word}", *(" " * column + line for line in wrapped)]
     if lines:
         yield "\n".join(lines)
 
 
 def is_flat(config_class: type) -> bool:
-    """Whether this module writes the help of a class: no option is a dataclass of its own, and tyro is told no markers."""
+    """Whether this module writes the help of a class: it has no nested dataclasses and no tyro markers."""
     nested = any(dataclasses.is_dataclass(field.default_factory) for field in dataclasses.fields(config_class))
     return not hasattr(config_class, "markers") and not nested and "Subcommand" not in str(config_class.__annotations__)
 
 
 def docs_of(config_class: type) -> dict[str, str]:
-    """Returns the docstrings of a dataclass's fields, its own or its bases', by name."""
-    found: dict[str, str] = {}
+    """Returns the docstrings of a dataclass's fields, its own and inherited ones, by name."""
+    docs: dict[str, str] = {}
     for base in reversed(config_class.__mro__):
         if not dataclasses.is_dataclass(base):
             continue
         body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
         assert isinstance(body, ast.ClassDef)
-        for at, after in zip(body.body, body.body[1:], strict=False):
-            if isinstance(at, ast.AnnAssign) and isinstance(at.target, ast.Name) and isinstance(after, ast.Expr):
-                found[at.target.id] = " ".join(inspect.cleandoc(ast.literal_eval(after.value)).split())
-    return found
+        for field, docstring in zip(body.body, body.body[1:], strict=False):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(docstring, ast.Expr)
+            ):
+                docs[field.target.id] = " ".join(inspect.cleandoc(ast.literal_eval(docstring.value)).split())
+    return docs
 
 
 def title_of(config_class: type, name: str) -> str:
-    """Returns the group of an option: in a class of a family the class that brings it, else by `GROUPS`."""
+    """Returns the group of an option: for an inherited option the class that defines it, otherwise by `GROUPS`."""
     family = [base for base in config_class.__mro__ if dataclasses.is_dataclass(base)]
     if len(family) > 1:
         first = next(base for base in reversed(family) if name in inspect.get_annotations(base))
@@ -87,20 +91,20 @@ def title_of(config_class: type, name: str) -> str:
     return next((title for title, names in GROUPS.items() if name in names), OTHER)
 
 
-def option_row(field: dataclasses.Field[Any], value: Any, said: str) -> tuple[str, str]:
-    """Returns an option as it is typed and what it means, with its default where it has one that is not told."""
+def option_row(field: dataclasses.Field[Any], value: Any, text: str) -> tuple[str, str]:
+    """Returns an option as it is typed, and its meaning with its default, unless the text names it already."""
     flag, kind = "--" + field.name.replace("_", "-"), str(field.type)
     if isinstance(value, bool):
-        return (f"--no-{flag[2:]}", f"Switches this off: {said[:1].lower()}{said[1:]}") if value else (flag, said)
-    if value is dataclasses.MISSING or value is None or value == "" or value == () or "(default:" in said:
+        return (f"--no-{flag[2:]}", f"Switches this off: {text[:1].lower()}{text[1:]}") if value else (flag, text)
+    if value is dataclasses.MISSING or value is None or value == "" or value == () or "(default:" in text:
         default = " (required)" if value is dataclasses.MISSING else ""
     else:
         default = f" (default: {' '.join(map(str, value)) if isinstance(value, tuple) else value})"
-    return f"{flag} {word_of(kind, value)}", said + default
+    return f"{flag} {word_of(kind, value)}", text + default
 
 
 def word_of(kind: str, value: Any) -> str:
-    """Returns what stands for the value of an option of a type, by its text and the option's default."""
+    """Returns the placeholder for an option's value, from the text of its type and its default."""
     if metavar := re.search(r"""metavar=["'](\w+)""", kind):
         return metavar[1]
     if choices := re.search(r"Literal\[(.*?)\]", kind):
@@ -111,7 +115,7 @@ def word_of(kind: str, value: Any) -> str:
 
 
 def default_of(field: dataclasses.Field[Any], default: Any) -> Any:
-    """Returns the value of an option that is not given."""
+    """Returns the default value of an option."""
     if default is not None:
         return getattr(default, field.name)
     if field.default_factory is not dataclasses.MISSING:
@@ -124,7 +128,7 @@ def help_of(
 ) -> str:
     """Returns the help of a command: `description` (default: the class's docstring), usage, arguments, options by group.
 
-    `default` has the values that options have by default, where that is not the class; `more` comes last, as it is.
+    `default` has the default values of options, if they differ from the class; `more` is printed last, unchanged.
     """
     docs = docs_of(config_class)
     arguments: dict[str, str] = {}
@@ -140,8 +144,8 @@ def help_of(
     for field in [*first, *(field for field in options if field not in first)]:
         few = len(options) <= FEW
         title = "Options" if few else "Most used" if field in first else title_of(config_class, field.name)
-        flag, said = option_row(field, default_of(field, default), docs.get(field.name, ""))
-        groups.setdefault(title, {})[flag] = said
+        flag, text = option_row(field, default_of(field, default), docs.get(field.name, ""))
+        groups.setdefault(title, {})[flag] = text
     groups.setdefault("Options" if len(options) <= FEW else OTHER, {})["-h, --help"] = "Shows this help."
     order = ["Options", "Most used", *GROUPS]
     titles = [title for title in order if title in groups]

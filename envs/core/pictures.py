@@ -1,4 +1,4 @@
-"""One drawing in several forms: SVG text, RGB arrays, animations of a game, and the window in which environments show it."""
+"""Draws pictures as SVG or RGB arrays, makes animations of games, and shows environments in a window."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 SCALE = 2
-"""Bitmaps are drawn this many times as large and scaled down, for smooth edges."""
+"""Bitmaps are drawn at this factor and scaled down, for smooth edges."""
 
 LINE_LENGTH = 60
-"""Longest line of a drawing of text."""
+"""The longest line in a drawing of text."""
 
 
 class Canvas:
@@ -33,7 +33,7 @@ class Canvas:
     def __init__(self, width: int, height: int, background: str = "#ffffff") -> None:
         self.width, self.height, self.background = width, height, background
         self._shapes: list[tuple[str, Callable[[Any, float], object]]] = []
-        """Each as an element of SVG, and as what draws it with a pen of Pillow, so many times as large."""
+        """Each shape as an SVG element, and as a function that draws it with a Pillow pen at a scale."""
 
     def box(self, x: float, y: float, w: float, h: float, *, fill: str, edge: str = "", radius: float = 0) -> None:
         """Draws a rectangle with its top left corner at (x, y)."""
@@ -86,7 +86,7 @@ class Canvas:
         return "\n".join([*parts, *(element for element, _ in self._shapes), "</svg>"])
 
     def rgb(self, width: int = 0) -> Bytes:
-        """Returns the drawing as uint8 [height, width, 3]; 0 is its own width."""
+        """Returns the drawing as uint8 [height, width, 3]; 0 means its own width."""
         from PIL import Image, ImageDraw
 
         factor = (width or self.width) / self.width
@@ -120,7 +120,7 @@ def text_picture(text: str) -> Canvas:
 
 COLOURS = 32
 CAPTION, PAPER, INK = 24, "#fafafa", "#22313f"
-"""Height of the strip below a picture that has a caption, and its colours."""
+"""Height of the strip below a picture with a caption, and its colours."""
 
 
 def captioned(picture: Picture, caption: str) -> Picture:
@@ -134,15 +134,15 @@ def captioned(picture: Picture, caption: str) -> Picture:
 
 
 def gif(states: Sequence[State], width: int, milliseconds: int, captions: Sequence[str] = ()) -> bytes:
-    """Returns an animation in one palette, taken from frames spread over the game; the last frame stays longer.
+    """Returns an animation of positions as a GIF; the last frame stays longer.
 
-    `captions` are one a state, or none at all.
+    One palette, made of frames spread over the game, serves all frames. `captions` has one text for each state, or is empty.
     """
     from PIL import Image
 
     def picture(k: int) -> Picture:
-        plain = Image.fromarray(states[k].rgb(width))
-        return captioned(plain, captions[k]) if captions else plain
+        image = Image.fromarray(states[k].rgb(width))
+        return captioned(image, captions[k]) if captions else image
 
     spread = np.unique(np.linspace(0, len(states) - 1, 8, dtype=int))
     palette = Image.fromarray(np.concatenate([np.asarray(picture(int(k))) for k in spread])).quantize(COLOURS)
@@ -154,13 +154,13 @@ def gif(states: Sequence[State], width: int, milliseconds: int, captions: Sequen
 
 
 FPS = 4
-"""Pictures a second in a window or a film."""
+"""Frames a second in a window or a film."""
 
 
 class Display:
-    """Shows positions of a game as a render mode says, under "human" in a window, which opens at the first.
+    """Shows positions of a game in a render mode; "human" opens a window at the first position.
 
-    Raises gymnasium's DependencyNotInstalled where there is to be a window and pygame is not installed.
+    Raises gymnasium's DependencyNotInstalled for a window if pygame is not installed.
     """
 
     def __init__(self, game: Game, render_mode: str | None) -> None:
@@ -179,7 +179,7 @@ class Display:
             self._pygame, self._clock = pygame, pygame.time.Clock()
 
     def show(self, state: State) -> None:
-        """Shows a position in the window, if there is one, and waits as long as the frames a second ask for."""
+        """Shows a position in the window, if there is one, and waits for the time of a frame."""
         if not self.has_window:
             return
         pygame, picture = self._pygame, state.rgb().transpose(1, 0, 2)
@@ -190,12 +190,12 @@ class Display:
             self._screen = pygame.display.set_mode(size)
             pygame.display.set_caption(self._game.title)
         pygame.surfarray.blit_array(self._screen, picture)
-        pygame.event.pump()  # else the desktop takes the window for one that hangs
+        pygame.event.pump()  # otherwise the desktop considers the window frozen
         pygame.display.flip()
         self._clock.tick(FPS)
 
     def frame(self, state: State) -> Any:
-        """Returns a position as text for "ansi", as uint8 [height, width, 3] for "rgb_array"; a window shows it again."""
+        """Returns a position as text for "ansi", or as uint8 [height, width, 3] for "rgb_array"; a window shows it again."""
         self.show(state)
         if self._render_mode is None or self.has_window:
             return None

@@ -1,7 +1,8 @@
-"""Programs in processes of their own: started, asked within a time limit, ended, started again, with what they printed last.
+"""Supervises other programs in processes: starts and ends them, asks them within a time limit, and keeps what they printed
+last.
 
-`Process` supervises any program, `Program` one that answers a line with a line. `Engine` is one that plays a game by this protocol,
-in whatever language it is written.
+`Process` supervises any program, `Program` one that answers lines with lines. `Engine` plays a game by the protocol below; it
+may be written in any language.
 
 The protocol, version 1: each line on the program's standard input and output is one JSON object in UTF-8, of at most 1 MB.
 `docs/howto/programs.md` is its page.
@@ -37,26 +38,26 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 
 Info = Callable[[Any], object]
-"""Hears what a program tells of its search."""
+"""Receives a program's messages about its search."""
 
 PROTOCOL = 1
 """The version of the protocol."""
 LIMITS = {"seconds": Range(0, 86_400, above=True), "depth": Range(1, 10**6), "nodes": Range(1, 10**15)}
-"""What `go` may tell of how long a program thinks."""
+"""The limits on a program's thinking that `go` may send."""
 LATE = 1.0
-"""Seconds after its time that an engine has to say where it is, or to quit."""
+"""Seconds beyond its time that an engine may take to answer, or to quit."""
 ENDING = 5.0
-"""Seconds that a process which answers no more has to end by itself, so that its status is its own."""
+"""Seconds that a process without an answer may take to end by itself, so that its exit status is its own."""
 OWN_GROUP: dict[str, Any] = {"process_group": 0}
 if sys.platform == "win32":
     OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 """How a process is started in a group of its own."""
 LONGEST_LINE, LONGEST_MESSAGE, LONGEST_TAIL = 1 << 25, 1 << 20, 1 << 13
-"""Letters of an answer, and of a line of the protocol; bytes at the end of what was printed that are read back."""
+"""Letters of an answer, and of a line of the protocol; bytes at the end of the printed output that are read back."""
 
 
 class NoAnswer(Exception):
-    """No usable answer came. The message says why; `where` and `report` are what the program says besides."""
+    """A program gave no usable answer. The message says why; `where` and `report` are the program's own details."""
 
     def __init__(self, message: str, where: str = "", report: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -72,18 +73,19 @@ class TimedOut(NoAnswer):
 
 
 class Ended(NoAnswer):
-    """The process ended, or wrote something else than an answer and was ended."""
+    """The process ended, or wrote something other than an answer and was ended."""
 
 
 class Process:
-    """A process that ends with this object: by `close`, at the end of a `with` block, when nobody holds it, when this process ends.
+    """A process that ends with this object: by `close`, at the end of a `with` block, by garbage collection, or when this
+    process ends.
 
-    It gets no input and its output is dropped. What it prints to standard error is shown, or kept in a temporary file, whose end
-    `last_lines` returns.
+    It gets no input and its output is dropped. Its standard error is shown, or kept in a temporary file, whose end `last_lines`
+    returns.
     """
 
     _stream = subprocess.DEVNULL
-    """What it has as standard input and output."""
+    """Its standard input and output."""
 
     def __init__(
         self,
@@ -94,11 +96,12 @@ class Process:
         shows: bool = False,
         group: bool = False,
     ) -> None:
-        """Starts it in a folder, with environment variables (default: those of this process); `shows` what it prints.
+        """Starts the process in a folder, with environment variables (default: those of this process); `shows` its standard
+        error.
 
-        With `group` it is in a process group of its own: no Ctrl-C reaches it, and what it has started ends with it (on Windows
-        it ends alone). A command may be one line on Windows. Raises OSError where it does not start, ValueError for a command that
-        cannot be one.
+        With `group` it has its own process group: Ctrl-C does not reach it, and processes that it started end with it (on
+        Windows it ends alone). On Windows a command may be one line. Raises OSError if it does not start, ValueError for an
+        impossible command.
         """
         self._command, self._folder, self._environment = command, folder, environment
         self._shows, self._group = shows, group
@@ -116,28 +119,28 @@ class Process:
         self._end = weakref.finalize(self, _end, self._process, self._group)
 
     def restart(self) -> None:
-        """Ends the process, and starts another."""
+        """Ends the process, and starts another one."""
         self.kill()
         self._forget()
         self._start()
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The id of the process."""
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there, and was not ended from here."""
+        """Whether the process runs, and was not ended from here."""
         return self._end.alive and self._process.poll() is None
 
     @property
     def status(self) -> int | None:
-        """The exit status, None while the process runs."""
+        """The exit status; None while the process runs."""
         return self._process.poll()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits for the end of the process; returns whether it came in time."""
+        """Waits for the end of the process; returns whether it ended in time."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
         return self._process.poll() is not None
@@ -147,11 +150,11 @@ class Process:
         self._process.terminate()
 
     def kill(self) -> None:
-        """Ends the process at once; what it printed can still be read, and `restart` starts another."""
+        """Ends the process at once; its output can still be read, and `restart` starts another one."""
         self._end()
 
     def close(self) -> None:
-        """Ends the process, and forgets what it printed."""
+        """Ends the process, and drops its output."""
         self.kill()
         self._forget()
 
@@ -162,7 +165,7 @@ class Process:
         self.close()
 
     def last_lines(self, count: int) -> list[str]:
-        """Returns the last lines that it printed to standard error, [] where they were shown."""
+        """Returns the last lines of its standard error; [] if they were shown."""
         if self._printed is None or self._printed.closed:
             return []
         file = self._printed.fileno()
@@ -171,9 +174,9 @@ class Process:
         return text.rstrip("\r\n").splitlines()[-count:]
 
     def forget_lines(self) -> None:
-        """Forgets what it has printed so far."""
+        """Drops what it has printed so far."""
         if self._printed is not None and not self._printed.closed:
-            os.lseek(self._printed.fileno(), 0, os.SEEK_SET)  # the program's place in the file is the same
+            os.lseek(self._printed.fileno(), 0, os.SEEK_SET)  # the program shares this file position
             self._printed.truncate(0)
 
 
@@ -193,12 +196,12 @@ class Program(Process):
         self._hush = weakref.finalize(self, _hush, self._lines, self._wanted)
 
     def kill(self) -> None:
-        """Ends the process at once; what it printed can still be read, and `restart` starts another."""
+        """Ends the process at once; its output can still be read, and `restart` starts another one."""
         super().kill()
         self._hush()
 
     def ask_line(self, line: str | None, seconds: float | None = None) -> str:
-        """Writes a line (None: nothing more), and returns the next line of the program.
+        """Writes a line (None: nothing), and returns the program's next line.
 
         Raises TimedOut after `seconds`, Ended at the program's end.
         """
@@ -209,7 +212,7 @@ class Program(Process):
         self._wanted.put(self._longest)
         try:
             answer = self._answers.get(timeout=seconds)
-        except BaseException as problem:  # Ctrl-C too: its answer must not be taken for that to the next question
+        except BaseException as problem:  # also Ctrl-C: a late answer must not count for the next question
             self.kill()
             if not isinstance(problem, queue.Empty):
                 raise
@@ -221,33 +224,33 @@ class Program(Process):
         return answer.removesuffix("\n")
 
     def tell(self, message: Mapping[str, Any]) -> None:
-        """Writes a JSON object that is not answered."""
+        """Writes a JSON object that needs no answer."""
         self._lines.put(json.dumps(message))
 
     def ask(self, message: Mapping[str, Any] | None, seconds: float | None = None) -> dict[str, Any]:
-        """Writes a JSON object (None: nothing more), and returns the next one of the program.
+        """Writes a JSON object (None: nothing), and returns the program's next one.
 
         Raises TimedOut and Ended as `ask_line` does, Refused for an answer that is an error.
         """
         try:
             return understood(self.ask_line(None if message is None else json.dumps(message), seconds))
         except (Ended, TimedOut):
-            self.kill()  # nobody knows which line would answer the next question
+            self.kill()  # it is unknown which line would answer the next question
             raise
 
 
 class Engine(Program):
-    """A program that plays games by the protocol. Each question raises NoAnswer where the program does not do its part."""
+    """A program that plays games by the protocol. Its methods raise NoAnswer if the program does not do its part."""
 
     _longest = LONGEST_MESSAGE
 
     def _start(self) -> None:
         super()._start()
         self.about: dict[str, Any] = {}
-        """What the program says of itself: its answer to `hello`."""
+        """The program's description of itself: its answer to `hello`."""
 
     def new(self, game: str, options: Mapping[str, Any], seconds: float, **more: Any) -> None:
-        """Begins a game, in a new process where the last one was lost; `more` is told besides."""
+        """Begins a game, in a new process if the last one was lost; `more` are further entries of the message."""
         if not self.is_running:
             self.restart()
         if not self.about:
@@ -265,12 +268,12 @@ class Engine(Program):
         position: Mapping[str, Any],
         limits: Mapping[str, float],
         late: float = LATE,
-        told: Info = lambda info: None,
+        hear: Info = lambda info: None,
     ) -> dict[str, Any]:
-        """Returns the answer to a position: `move` is the name of one, which the caller checks.
+        """Returns the answer to a position; the caller checks its `move`, a name.
 
-        Where the `limits` have `seconds`, a program that can stop is asked to when they are over, and its time is up `late` seconds
-        after them. `told` hears what the program says before it answers.
+        If `limits` has `seconds`, a program that supports it is asked to stop when they are over, and must answer within `late`
+        more seconds. `told` receives the program's messages before the answer.
         """
         line = json.dumps({"ask": "position", **position})
         if len(line) > LONGEST_MESSAGE:
@@ -279,16 +282,16 @@ class Engine(Program):
             )
         self._lines.put(line)
         seconds = limits.get("seconds")
-        until = None if seconds is None else time.perf_counter() + seconds + late
+        deadline = None if seconds is None else time.perf_counter() + seconds + late
         message: dict[str, Any] | None = {"ask": "go", **limits}
         timer = threading.Timer(seconds or 0.0, self.tell, [{"ask": "stop"}])
         timer.daemon = True
         if seconds is not None and self.about.get("stop") is True:
             timer.start()
         try:
-            while "info" in (answer := self.ask(message, until and max(until - time.perf_counter(), 0.0))):
+            while "info" in (answer := self.ask(message, deadline and max(deadline - time.perf_counter(), 0.0))):
                 message = None
-                told(answer["info"])
+                hear(answer["info"])
         finally:
             timer.cancel()
         if not isinstance(answer.get("move"), str):
@@ -296,7 +299,7 @@ class Engine(Program):
         return answer
 
     def close(self) -> None:
-        """Has the program quit; ends its process where it does not."""
+        """Asks the program to quit; ends its process if it does not."""
         if self.is_running:
             self.tell({"ask": "quit"})
             self.wait(LATE)
@@ -304,7 +307,7 @@ class Engine(Program):
 
 
 def understood(line: str | bytes) -> dict[str, Any]:
-    """Returns the JSON object of a line; raises Refused for an error, TimedOut for one that is late, Ended for no object."""
+    """Returns the JSON object in a line; raises Refused for an error, TimedOut for a late answer, Ended for anything else."""
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
@@ -321,22 +324,22 @@ def understood(line: str | bytes) -> dict[str, Any]:
 
 
 def _write(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]) -> None:
-    """Writes every line, so that a program which reads none stops no one else."""
+    """Writes all lines from a thread, so that a program that reads none blocks nobody."""
     assert process.stdin is not None
     with suppress(OSError):
         for line in iter(lines.get, None):
             process.stdin.write(f"{line}\n")
             process.stdin.flush()
-    with suppress(OSError):  # for what was not written any more
+    with suppress(OSError):  # of lines that were not written any more
         process.stdin.close()
 
 
 def _read(
     process: subprocess.Popen[str], wanted: queue.SimpleQueue[int | None], answers: queue.SimpleQueue[str]
 ) -> None:
-    """Reads each line that is wanted, of at most so many letters; "" is the program's end.
+    """Reads a line, of limited length, for each request in `wanted`; "" is the program's end.
 
-    Only what was asked for is read: a program that floods its standard output waits, as the pipe is full.
+    Lines are read only on request: a program that floods its standard output has to wait when the pipe is full.
     """
     assert process.stdout is not None
     for longest in iter(wanted.get, None):
@@ -345,7 +348,7 @@ def _read(
 
 
 def _hush(*queues: queue.SimpleQueue[Any]) -> None:
-    """Ends the threads that wait for something in these queues."""
+    """Ends the threads that wait at these queues."""
     for one in queues:
         one.put(None)
 
@@ -353,24 +356,24 @@ def _hush(*queues: queue.SimpleQueue[Any]) -> None:
 def _end(process: subprocess.Popen[str], group: bool) -> None:
     """Kills a process, or its whole group, and waits for it."""
     if group and sys.platform != "win32":
-        with suppress(ProcessLookupError, PermissionError):  # all of them have ended
+        with suppress(ProcessLookupError, PermissionError):  # all processes of the group have ended
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.wait()
 
 
 SHOW_PRINTS = "LEAFWISE_SHOW_PRINTS"
-"""The environment variable by which processes hear that people see what other people's programs print: 1 or nothing."""
+"""Environment variable that tells processes to show the output of other people's programs: 1 or unset."""
 
 
 def prints_are_shown() -> bool:
-    """Whether what programs print is shown."""
+    """Whether the output of programs is shown."""
     return os.environ.get(SHOW_PRINTS) == "1"
 
 
 @contextmanager
 def prints_shown(wanted: bool) -> Iterator[None]:
-    """Has what programs print shown, on standard error, while the block lasts, if that is wanted."""
+    """Shows the output of programs on standard error during the block, if `wanted`."""
     before = os.environ.get(SHOW_PRINTS)
     if wanted:
         os.environ[SHOW_PRINTS] = "1"

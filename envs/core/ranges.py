@@ -1,4 +1,4 @@
-"""Ranges that stand beside the types of options and arguments, and what checks them.
+"""Ranges beside the types of options and arguments, and functions that check them.
 
 @dataclass(frozen=True)
 class Config:
@@ -33,23 +33,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """Numbers from `low` to `high`, both included but for `above` and `below`."""
+    """Numbers from `low` to `high`, including both except with `above` and `below`."""
 
     low: float = -math.inf
     high: float = math.inf
     above: bool = False
-    """Only numbers above `low` are in it."""
+    """Excludes `low`."""
     below: bool = False
-    """Only numbers below `high` are in it."""
+    """Excludes `high`."""
     unit: str = ""
-    """What is counted, for messages: "games"."""
+    """The unit, for messages: "games"."""
 
     def __contains__(self, number: float) -> bool:
         low = self.low < number if self.above else self.low <= number
         return low and (number < self.high if self.below else number <= self.high)
 
     def __str__(self) -> str:
-        """Returns the range as a message says it: "of 1 to 64"."""
+        """Returns the range for a message: "of 1 to 64"."""
         low, high = shown(self.low), shown(self.high)
         if self.above or self.below or math.isinf(self.low) or math.isinf(self.high):
             least = "" if math.isinf(self.low) else f"above {low}" if self.above else f"of at least {low}"
@@ -62,15 +62,15 @@ class Range:
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """One of some values, each of its own type: True is not 1; but a text may be of a class of its own."""
+    """One of some values, of the same type: True is not 1. A text may be of a subclass."""
 
     choices: tuple[Any, ...]
     meanings: tuple[str, ...] = ()
-    """What each choice means, in the same order; empty: their names say it."""
+    """The meaning of each choice, in the same order; empty: the names suffice."""
 
     @classmethod
     def described(cls, meanings: Mapping[Any, str]) -> OneOf:
-        """Returns the choices with what each means: `OneOf.described({"wall": "seconds on the clock", ...})`."""
+        """Returns the choices with their meanings: `OneOf.described({"wall": "seconds on the clock", ...})`."""
         return cls(tuple(meanings), tuple(meanings.values()))
 
     def __contains__(self, value: object) -> bool:
@@ -78,13 +78,13 @@ class OneOf:
         return any((text or type(value) is type(choice)) and value == choice for choice in self.choices)
 
     def __str__(self) -> str:
-        """Returns the choices as a message lists them, members of an Enum by their values: "among wall, cpu"."""
+        """Returns the choices for a message, members of an Enum by their values: "among wall, cpu"."""
         return f"among {', '.join(str(getattr(choice, 'value', choice)) for choice in self.choices) or 'none'}"
 
 
 Limit = Range | OneOf
 Share = Annotated[float, Range(0, 1)]
-"""A share of something."""
+"""A share, 0 to 1."""
 
 
 def shown(number: float) -> str:
@@ -99,33 +99,33 @@ def shown(number: float) -> str:
 
 
 def need_in(value: Any, limit: Limit, name: str, who: str = "", kind: type = float) -> Any:
-    """Returns a value that is within its limit, a number as the type `kind`.
+    """Returns a value within its limit, a number as the type `kind`.
 
-    Raises UserError, `WHO: expected NAME of 1 to 64, got 65`, for another; True is no number, and for `kind` int none with a
-    fraction is one.
+    Raises UserError, `WHO: expected NAME of 1 to 64, got 65`, for another. True is not a number, and a number with a fraction
+    is not an int.
     """
-    found = value
+    checked = value
     if isinstance(limit, Range):
-        found = _number(value, kind)
-    if found is None or found not in limit:
+        checked = _number(value, kind)
+    if checked is None or checked not in limit:
         raise UserError(f"{who and f'{who}: '}expected {name} {limit}, got {short(repr(value))}")
-    return found
+    return checked
 
 
 def need_among(value: Any, choices: Iterable[Any], name: str, who: str = "") -> None:
-    """Raises UserError, `WHO: expected NAME among ...`, for a value that is none of the choices."""
+    """Raises UserError, `WHO: expected NAME among ...`, for a value outside the choices."""
     need_in(value, OneOf(tuple(choices)), name, who)
 
 
 def need_switch(value: Any, name: str, who: str = "") -> bool:
-    """Returns True or False; raises UserError for anything else, 0 and 1 too."""
-    if type(value).__name__ not in ("bool", "bool_"):  # numpy's own, which is not imported for it
+    """Returns True or False; raises UserError for anything else, also for 0 and 1."""
+    if type(value).__name__ not in ("bool", "bool_"):  # numpy's, without importing it
         raise UserError(f"{who and f'{who}: '}expected {name} as True or False, got {short(repr(value))}")
     return bool(value)
 
 
 def _number(value, kind: type):
-    """Returns a value as a number of a type, None for what is none."""
+    """Returns a value as a number of a type; None if it is not one."""
     try:
         if isinstance(value, bool):
             return None
@@ -137,20 +137,20 @@ def _number(value, kind: type):
 
 
 class _Checked(typing.NamedTuple):
-    """What is known of an option or argument that is checked."""
+    """What to check of an option or argument."""
 
     kind: type
     limit: Limit | None
-    """None: True or False."""
+    """None: it must be True or False."""
     optional: bool
 
 
 def _checked(annotation, scope: dict[str, Any], switches: bool) -> _Checked | None:
-    """Returns what an annotation says to check, None if it says nothing."""
+    """Returns what to check by an annotation; None for nothing."""
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, scope)
-        except NameError:  # a name that type checkers alone import: no range is one of those
+        except NameError:  # a name imported for type checkers only, so not a range
             return None
     limits = [one for one in getattr(annotation, "__metadata__", ()) if isinstance(one, Limit)]
     base = annotation.__origin__ if typing.get_origin(annotation) is Annotated else annotation
@@ -162,38 +162,38 @@ def _checked(annotation, scope: dict[str, Any], switches: bool) -> _Checked | No
     return _Checked(bool, None, optional) if switches and kind is bool else None
 
 
-def _fitted(value, told: _Checked, name: str, who: str):
-    """Returns a value as `told` says; raises UserError for another."""
-    if value is None and told.optional:
+def _fitted(value, check: _Checked, name: str, who: str):
+    """Returns a value in the type of its check; raises UserError if it fails."""
+    if value is None and check.optional:
         return None
-    return need_switch(value, name, who) if told.limit is None else need_in(value, told.limit, name, who, told.kind)
+    return need_switch(value, name, who) if check.limit is None else need_in(value, check.limit, name, who, check.kind)
 
 
 @functools.cache
 def _of_class(options: type) -> Mapping[str, _Checked]:
-    found: dict[str, _Checked] = {}
+    checks: dict[str, _Checked] = {}
     for owner in reversed(options.__mro__):
         scope = vars(sys.modules[owner.__module__])
         for name, annotation in inspect.get_annotations(owner).items():
-            if (told := _checked(annotation, scope, switches=True)) is not None:
-                found[name] = told
+            if (check := _checked(annotation, scope, switches=True)) is not None:
+                checks[name] = check
             else:
-                found.pop(name, None)
-    return MappingProxyType(found)
+                checks.pop(name, None)
+    return MappingProxyType(checks)
 
 
 def limits_of(options: type) -> dict[str, Limit]:
-    """Returns the limits that stand beside the types of a dataclass's fields, by their names."""
-    return {name: told.limit for name, told in _of_class(options).items() if told.limit is not None}
+    """Returns the limits beside the types of a dataclass's fields, by name."""
+    return {name: check.limit for name, check in _of_class(options).items() if check.limit is not None}
 
 
 def _fitted_fields(options: Any, who: str, shown: Callable[[str], str] = str) -> dict[str, Any]:
     kind: Any = type(options)
-    return {name: _fitted(getattr(options, name), told, shown(name), who) for name, told in _of_class(kind).items()}
+    return {name: _fitted(getattr(options, name), check, shown(name), who) for name, check in _of_class(kind).items()}
 
 
 def check_fields(options: D, who: str = "", shown: Callable[[str], str] = str) -> D:
-    """Returns a dataclass of options whose numbers are in one type each; raises UserError for one that is not within its limit.
+    """Returns a dataclass of options with each number in one type; raises UserError for a number outside its limit.
 
     The message begins with `who`, and calls a field `shown(name)`.
     """
@@ -201,22 +201,22 @@ def check_fields(options: D, who: str = "", shown: Callable[[str], str] = str) -
 
 
 def settle_fields(options: Any, who: str) -> None:
-    """Puts the numbers of a frozen dataclass into one type each, in its own `__post_init__`.
+    """Converts the numbers of a frozen dataclass to one type each; call it in its `__post_init__`.
 
-    Raises UserError, `WHO: expected NAME of 3 to 9, got 10`, for one that is not within the limit beside its type.
+    Raises UserError, `WHO: expected NAME of 3 to 9, got 10`, for a number outside the limit beside its type.
     """
     for name, value in _fitted_fields(options, who).items():
         object.__setattr__(options, name, value)
 
 
 def ranged(who: str = "") -> Callable[[F], F]:
-    """Returns a decorator of a function: its arguments come in one type each, or are refused as their annotations say."""
+    """Returns a decorator that converts a function's arguments to one type each, or refuses them, by their annotations."""
 
     def wrap(function: F) -> F:
         signature = inspect.signature(function)
 
         @functools.cache
-        def told() -> Mapping[str, _Checked]:
+        def checks() -> Mapping[str, _Checked]:
             annotations = inspect.get_annotations(function)
             known = {name: _checked(one, function.__globals__, switches=False) for name, one in annotations.items()}
             return {name: one for name, one in known.items() if one is not None and name != "return"}
@@ -224,7 +224,7 @@ def ranged(who: str = "") -> Callable[[F], F]:
         @functools.wraps(function)
         def call(*args, **given):
             bound = signature.bind(*args, **given)
-            for name, one in told().items():
+            for name, one in checks().items():
                 if name in bound.arguments:
                     bound.arguments[name] = _fitted(bound.arguments[name], one, name, who)
             return function(*bound.args, **bound.kwargs)

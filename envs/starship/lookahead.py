@@ -152,7 +152,12 @@ class LookAhead(ByName):
         width: Annotated[int, Range(1, MOST_WIDTH)] = WIDTH,
         seconds: Annotated[float | None, Range(0, above=True)] = None,
     ) -> None:
-        """Depth in placements; with `seconds` a decision starts narrow and is widened, then deepened, until they are over.
+        """Takes its options.
+
+        Args:
+            depth: number of placements to look ahead.
+            width: maximum number of places that are searched further at a placement, the best first.
+            seconds: time limit of a decision, which then starts narrow and is widened, then deepened; none: no limit.
 
         Raises ValueError for a depth, width or time that no search can have.
         """

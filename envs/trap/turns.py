@@ -21,7 +21,7 @@ import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.intrinsics import deadline_in, is_late
-from leafwise.envs.core.compile.jit import Direct, bind, jit
+from leafwise.envs.core.compile.jit import ResolvedEntry, bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -733,19 +733,17 @@ class TurnSearch:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: turns looked ahead, 1 to `MOST_TURNS`, from 2 on the last one up to its move alone; with `seconds` the most
-                (default: `DEPTH`, with `seconds` no limit).
-            seconds: time for a turn, move and throw together; the first depth is always completed.
-            width: most pairs of a move and a throw that are searched at a turn, the best at a glance (default: no limit).
-            late_from: pairs from this place on are searched a turn less deep first (None: none are; with all pairs searched to
-                the full depth, values are those of the tree without pruning).
-            known_from: turns left from which on misses are worth what the table knows by then of the boards that they leave (None:
-                never).
-            gain: what the best throw after a move is thought to add to its worth, 0 to 2, until its throws are valued: they are
-                when their move is the best left (2: those of all moves are valued at once).
-            candidates: the throws considered, one of `rules.CANDIDATES`.
-            table_mb: size of the table of turns, up to 65536 MB.
-            clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches.
+            depth: number of turns to look ahead; from 2 on the last turn is a move without a throw. Default: 3, with `seconds` no
+                limit.
+            seconds: time limit of a turn, move and throw together; the first depth is always completed.
+            width: maximum number of pairs of a move and a throw that are searched at a turn. Default: no limit.
+            late_from: pairs from this place on are first searched one turn less deep; None: no pair is.
+            known_from: from so many turns left on, a miss takes its value from the table, if the table has one; None: never.
+            gain: what the best throw after a move adds to the move's value, until the throws are valued. With 2 all throws are
+                valued at once.
+            candidates: the throws considered.
+            table_mb: size of the table of turns in MB.
+            clock: how `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
 
         Raises ValueError for options out of range, or an evaluator without a compiled value of decisions.
         """
@@ -755,7 +753,7 @@ class TurnSearch:
         self.game, self.evaluator, self.seconds, self.clock = game, evaluator, seconds, clock
         self.depth = depth or (DEPTH if seconds is None else MOST_TURNS)
         self._T = game.tables(evaluator, candidates)
-        self._search = Direct(compiled(evaluator.value, evaluator.room or game.room))
+        self._search = ResolvedEntry(compiled(evaluator.value, evaluator.room or game.room))
         entries = 1 << max(1, int(table_mb * 1e6 / ENTRY_BYTES).bit_length() - 1)
         options = Options(
             width=width or NEVER,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 
 from leafwise.envs.core.arrays import Array, Bytes, Ints, Words
-from leafwise.envs.core.compile.emitted import hold
-from leafwise.envs.core.compile.jit import Direct, jit
+from leafwise.envs.core.compile.emitted import bind_arguments
+from leafwise.envs.core.compile.jit import ResolvedEntry, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -557,10 +557,10 @@ class Solver:
         self._remembered: list[int] = []
         """What `memory.size` was when the openings were stored last."""
         self._scores = np.zeros(self.memory.width, dtype=np.int64)
-        self._score_rows, self._remember_all = Direct(score_rows), Direct(remember_all)
+        self._score_rows, self._remember_all = ResolvedEntry(score_rows), ResolvedEntry(remember_all)
         request = np.zeros(4, dtype=np.uint64)
         self._request = request.data
-        self._ask = hold(ask, request, self._scores, self.memory)
+        self._ask = bind_arguments(ask, request, self._scores, self.memory)
         self.scores(game.rows(0))  # compiles
 
     def solve(self, state: State, actions: str = "all") -> Solution:
@@ -679,7 +679,7 @@ class Labels:
 
     def __init__(self, game: Game, table_mb: float) -> None:
         self.memory = make_memory(make_tables(game.options), table_mb)
-        self._label_rows = Direct(label_rows)
+        self._label_rows = ResolvedEntry(label_rows)
 
     def __call__(self, rows: Array, first: Ints, nodes: int) -> NDArray[np.int8]:
         """Returns what each of the rows is worth to the player to move, or `UNKNOWN`."""

@@ -95,27 +95,32 @@ def row_of(one: dict[str, Any]) -> str:
     return f"| {one['leaf']} | {one['search']} | {figures} |"
 
 
-HEAD = "| leaf | search | mean loss, percentage points | 95 % | best moves | ms a move |\n|---|---|---|---|---|---|"
+HEAD = "| leaf | search | mean loss, percentage points | 95 % interval | best moves | ms per move |\n|---|---|---|---|---|---|"
 
 
 def page_of(results: dict[str, Any]) -> str:
     """Returns the page of the results."""
     lines = [
-        "# What players of the Royal Game of Ur lose, exactly",
+        "# How much moves lose in the Royal Game of Ur",
         "",
         f"    {results['command']}",
         "",
-        f"All players get the same {results['positions']:,} decisions with two moves or more.",
-        f"They come from games with {results['pieces']} pieces each.",
-        "The solver gives the loss of each move: the chance to win that it gives away, in percentage points.",
-        "`race` says who is ahead. `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
+        "This command wrote the page. All players choose moves in the same",
+        f"{results['positions']:,} positions with two legal moves or more.",
+        f"The positions come from games with {results['pieces']} pieces per player.",
+        "The loss of a move is the chance to win that it gives away against the best move, by the exact solver.",
+        "`race` is the hand-made leaf. `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
         "",
         HEAD,
         *map(row_of, results["leaves"]),
     ]
     if results["trained"]:
         columns = [result["search"] for result in results["trained"][0]["found"]]
-        lines += ["", "How the loss falls with training, one run of the recipe for each row:", ""]
+        lines += [
+            "",
+            "Mean loss in percentage points after more and more training. Each row is one run of the recipe:",
+            "",
+        ]
         lines += ["| iterations | processor time | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
         for run in results["trained"]:
             cells = " | ".join(f"{result['loss']:.3f} +- {result['half']:.3f}" for result in run["found"])

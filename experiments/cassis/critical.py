@@ -13,7 +13,7 @@ from typing import Any
 
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, leaves, results_of, share, signed, table, write_page
-from leafwise.training.evaluation.agreement import Judged, critical_positions
+from leafwise.training.evaluation.agreement import SolvedPositions, critical_positions
 from leafwise.training.evaluation.statistics import bounds, share_interval
 
 FIRST_SEED = 2_960_000
@@ -35,7 +35,7 @@ class Config(Study):
     """Depths of the searches."""
 
 
-def kept(judged: Judged, model: str, depth: int) -> dict[str, float | None]:
+def kept(judged: SolvedPositions, model: str, depth: int) -> dict[str, float | None]:
     """Returns the share of positions where a search keeps the value, with its interval; model "": the hand-made leaf."""
     answers = judged.kept(judged.choices(leaves.model_or_score(judged.game, model), depth))
     return {"mean": float(answers.mean()), **bounds(share_interval(int(answers.sum()), len(answers)))}
@@ -63,8 +63,9 @@ def study(config: Config) -> None:
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
-        "Share of choices that keep the value, with Wilson's 95 % intervals. Positions come after random actions. In each",
-        "of them some action loses value, and another does not. Ties are broken at random. No network learned from a solver.", "",
+        "The table shows the share of choices that keep the exact value of the game, with Wilson's 95 % intervals.",
+        "Positions come after random actions. In each position some action loses value, and another does not. Ties",
+        "are broken at random. The networks learned without a solver.", "",
         *table(head, rows), "",
     ]  # fmt: skip
     write_page(config, "critical.md", signed(config, lines))

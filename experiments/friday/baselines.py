@@ -39,11 +39,11 @@ ROUNDS = (0.1, 0.4, 1.0)
 """Shares of the games; all entries play one share before any plays the next."""
 HEAD = """# Friday: hand-made players
 
-A player sees no hidden cards, unless it is called clairvoyant. Clairvoyant players see the order of all hidden cards, as the
-public engine does, and its games start with 22 life. They play only in this study. Seeds are from 1,000,000 on. Intervals are
-95 % intervals: Wilson (1927) for the share won, and Student's t for the mean final score. That is the booklet's score, also of
-lost games. Yellow, red and pirates are the shares of games that got there. Times are processor time. To repeat a row, give the
-last column to `leafwise eval`.
+Players see no hidden cards, except clairvoyant ones. A clairvoyant player sees the order of all hidden cards, as the public engine
+Fridai does. Its games start with 22 life, and it plays only in this study. The final score is the booklet's score, also for lost
+games. The columns yellow, red and pirates have the share of games that reached this phase. Intervals are 95 % intervals: Wilson
+(1927) for the share won, Student's t for the mean score. Times are processor time. Seeds are from 1,000,000 on. To repeat a row,
+give the last column to `leafwise eval`.
 """
 
 
@@ -121,7 +121,7 @@ def play_seed(game: Game, who: Any, seed: int) -> GameOutcome:
         action: int = who.choose(state)
         spent += time.process_time() - start
         moves += 1
-        if result := getattr(who, "found", None):
+        if result := getattr(who, "result", None):
             values.append(result.value)
         return action
 
@@ -184,7 +184,7 @@ def page(results: dict[str, Any]) -> list[str]:
             )
     head = "player | level: | games: | won: | 95 % interval: | final score: | 95 % interval: | "
     head += "".join(f"{phase}: | " for phase in PHASES[1:])
-    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision: | `leafwise eval`", rows)]
+    return [*HEAD.splitlines(), "", *table(head + "decisions per game: | ms per decision: | `leafwise eval`", rows)]
 
 
 def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[GameOutcome]:
@@ -209,7 +209,7 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
                 kept = figures(play_block(entry, seeds, config.processes, config.cluster), results.get(entry.name))
                 line = f"won {100 * kept['mean']:.2f} %, score {kept['score']:.1f}, {kept['games']} games"
                 results.keep(
-                    entry.name, kept, f"{entry.name}: {line}, {1000 * kept['seconds_per_move']:.2g} ms a decision"
+                    entry.name, kept, f"{entry.name}: {line}, {1000 * kept['seconds_per_move']:.2g} ms per decision"
                 )
                 write_page(config, "baselines.md", page(results))
     results.update({name: figures((), kept) for name, kept in results.items()})

@@ -146,10 +146,11 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     text = [
         "# Friday: the learned leaf against the hand-made ones",
         "",
-        "Share of games won, with its 95 % interval (Wilson) and the number of games. No player sees hidden cards. All play the",
-        f"same seeds, from {FIRST_SEED:,} on. At equal depth a decision counts only if it reveals a card, and a search looks at",
-        f"most at {config.nodes} decisions. Times are processor time. To repeat a row at level L, give the last column to",
-        "`leafwise eval`.",
+        "The tables have the share of games won, and in brackets its 95 % interval (Wilson) and the number of",
+        "games. `learned` is the network in the package; the other leaves are hand-made. No player sees hidden",
+        f"cards. All play the same seeds, from {FIRST_SEED:,} on. Depth counts only decisions that reveal a card,",
+        f"and at equal depth a search looks at {config.nodes} decisions at most. Times are processor time. To repeat",
+        "a row at level L, give the last column to `leafwise eval`.",
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
@@ -162,12 +163,13 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
             rows.append(
                 [f"`{name}`", *map(share_won, by_level), f"{sum(f['ms'] for f in by_level) / len(by_level):.2g}", again]
             )
-        head = f"leaf | {COLUMNS} | ms a decision | `leafwise eval`"
-        text += ["", f"## Equal search: {what}", "", *table(head, rows), "", separation_line(results, kind)]
+        head = f"leaf | {COLUMNS} | ms per decision | `leafwise eval`"
+        text += ["", f"## Equal search {what}", "", *table(head, rows), "", separation_line(results, kind)]
     text += ["", "## How accurate are the predicted chances?", ""]
     text += [
-        "At every decision of its games the learned leaf predicts the chance to win. The predictions are put into tenths. The",
-        "calibration error is the mean difference between the predicted chance and the share of games won.",
+        "At every decision of its games the learned leaf predicts the chance to win. We group the predictions by",
+        "tenths (0 to 0.1, 0.1 to 0.2, ...). The calibration error is the mean difference between the predicted",
+        "chance and the share of games won.",
         "",
     ]
     depths = [kind for kind in KINDS if kind.startswith("depth")]

@@ -215,13 +215,14 @@ def lines(by_point: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     return [
         "# Friday: strength by the time for a decision",
         "",
-        f"Share of games won by the network `{config.model}` in our search, with its 95 % interval (Wilson) and the number of",
-        f"games. It sees no hidden cards. Seeds are from {FIRST_SEED:,} on, and times are processor time. To repeat a row at",
-        "level N, give the last column to `leafwise eval`.",
+        f"The table has the share of games that the network `{config.model}` wins in a search with this time per",
+        "decision. In brackets are the 95 % interval (Wilson) and the number of games. The network sees no hidden",
+        f"cards. Rows without MCTS are depth-limited search. Seeds are from {FIRST_SEED:,} on, and times are",
+        "processor time. To repeat a row at level N, give the last column to `leafwise eval`.",
         "",
         "![The table as curves](strength.png)",
         "",
-        *table(f"time | {COLUMNS} | measured, ms | `leafwise eval`", rows),
+        *table(f"time limit | {COLUMNS} | measured, ms | `leafwise eval`", rows),
         "",
         *calibration_lines(by_point),
     ]
@@ -238,9 +239,10 @@ def calibration_lines(by_point: dict[Point, dict[str, Any]]) -> list[str]:
         return []
     rows = [test_row(point, *f["told"]) for point, f in predicted.items()]
     what = [
-        "At each decision the search predicts the chance to win. The predictions are put into tenths and compared with the",
-        "share of games won. The interval is a bootstrap over games. Correct predictions would show an error too, by luck.",
-        "The column `luck alone` is its 95th percentile, and `p` is the probability of an error as large as the measured one.",
+        "At each decision the search predicts the chance to win. We group the predictions by tenths and compare",
+        "them with the share of games won. The interval is a bootstrap over games. Even correct predictions have a",
+        "small error, by luck. In 95 % of such samples it is below the column `luck alone`. The column `p` has the",
+        "probability that luck makes an error as large as the measured one.",
     ]
     return [
         *section("How accurate are the predicted chances?", what, table(TESTED, rows)),
@@ -264,12 +266,12 @@ def scaled_lines(ms: int, predicted: dict[Point, dict[str, Any]]) -> list[str]:
     rows = [test_row(point, *parts_of_level) for point, parts_of_level in zip(by_point, levels, strict=True)]
     (a, b), (c, d) = right.lines
     return [
-        "The same after one slope and one offset for the predicted log odds of all levels. Both are fitted to one half of the",
-        "games and tested on the other half, then the other way round:",
+        "The next table corrects the predictions first: the log odds of all levels get one slope and one offset. We",
+        "fit both on one half of the games and test them on the other half, then swap the halves:",
         "",
         *table(TESTED, rows),
         "",
-        f"At {ms} ms one half gives slope {a:.2f} and offset {b:+.2f}, the other {c:.2f} and {d:+.2f}.",
+        f"At {ms} ms one half of the games gives slope {a:.2f} and offset {b:+.2f}. The other half gives {c:.2f} and {d:+.2f}.",
         "",
     ]
 

@@ -568,13 +568,13 @@ def seeds_of(name: str, plan: GamePlan, results: Results) -> list[str]:
             stands = "significantly" if better.low > 0.5 else "not significantly"
             chance = f"{better.value:.0%} ({better.low:.0%} to {better.high:.0%})"
             comparisons.append(
-                f"- `{first}` is {stands} better than `{second}`: one of its runs beats one of the other's with "
-                f"probability {chance}."
+                f"- `{first}` is {stands} better than `{second}`. The probability that a run of `{first}` is better than a run of "
+                f"`{second}` is {chance}."
             )
         lines += [
-            f"Several training seeds, each for {length_text(minutes)}. A run is measured one decision deep, and the table has",
-            "the interquartile mean over the runs. Intervals are a bootstrap over the seeds; with so few seeds they are too",
-            "narrow.", "",
+            f"The next table has several runs of each method, with different training seeds, each for {length_text(minutes)}.",
+            "Each run is measured at depth 1. The table has the interquartile mean over the runs. Intervals are a bootstrap over",
+            "the seeds. With so few seeds they are too narrow.", "",
             *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *comparisons, *[""][: len(comparisons)],
             "The commands of the first runs:", "", *commands[minutes], "",
         ]  # fmt: skip
@@ -588,14 +588,16 @@ def section(name: str, results: Results) -> list[str]:
     if not rows and not seeded:
         return []
     options = f", {plan.variant}" if plan.variant else ""
-    against = f"against `{plan.hand}`" if "against" in plan.unit else f"beside `{plan.hand}`"
     commands = [known["run"]["command"] for _, _, known in known_of(name, plan, results) if "run" in known]
     limits = f" ({plan.limits.strip(',')})" if plan.limits else ""
-    bare = "; a policy without search plays against it at depth 1" if "against" in plan.unit else ""
+    unit, hand = plan.unit.replace(" against it", ""), f"the hand-made leaf `{plan.hand}` in the same search{limits}"
+    sentence = f"The row `hand-made` has {hand}."
+    if "against" in plan.unit:
+        sentence = f"The opponent has {hand}. A policy alone plays against this leaf at depth 1."
     return [
         f"## {name.capitalize()}{options}", "",
-        f"The {plan.unit.replace(' against it', '')}, {against} in the same search{limits}{bare}.", "",
-        *table("way | minutes: | seconds: | steps: | MB: | depth 1: | depth 2: | bare policy:", rows), "",
+        f"The table has the {unit}. {sentence}", "",
+        *table("way | minutes: | seconds: | steps: | MB: | depth 1: | depth 2: | policy alone:", rows), "",
         *(f"    {command}" for command in commands), "",
         *seeded,
     ]  # fmt: skip
@@ -638,20 +640,22 @@ def write(study: Study, results: Results) -> None:
     """Writes the page and its picture with the known results."""
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
-        "# All ways to learn, at equal processor time", "",
-        "Each method trains on every game that it fits, with the options of the game's recipe if there is one (`leafwise",
-        "train GAME --method METHOD`). A run takes about the minutes of its row on one core, or as long as the recipe says.",
-        "Seconds include compiling.",
+        "# Training methods at equal processor time", "",
+        "Each method trains on every game that it fits, with the options of the game's recipe if there is one",
+        "(`leafwise train GAME --method METHOD`). A run takes about the minutes of its row on one core, or as long",
+        "as the recipe says. The column `seconds` includes compiling, and `steps` counts what the method counts:",
+        "moves, decisions or iterations. The network then plays as the leaf of a search of depth 1 and 2. The",
+        "column `policy alone` has its policy without a search.",
         "",
-        "DQN and PPO of Stable-Baselines3 have their defaults, as for somebody who tries them for the first time. One default",
-        "differs: DQN's replay buffer is smaller in Starship, so that it fits into 4 GB. MaskablePPO of sb3-contrib has",
-        f"[settings](../../{SETTINGS}).",
+        "DQN and PPO of Stable-Baselines3 (SB3) have their defaults, as for somebody who tries them for the first",
+        "time. One default differs: DQN's replay buffer is smaller in Starship, so that it fits into 4 GB.",
+        f"MaskablePPO of sb3-contrib has [settings](../../{SETTINGS}).",
         "",
-        "Final games have seeds from 2,000,000 on and 95 % intervals. Two-player games have random openings, each from both seats.",
-        "The picture has the curve of each run that logged one, over its share of the run's time. Elo from matches inside a",
-        "run cannot be compared with that of another run, so it is drawn as a share of its last value. To repeat a row, give",
-        "the last command the `--games`, `--ways` and `--minutes` of the row (0: its recipe's), and `--seeds` for several",
-        "training seeds.", "",
+        "The games of the tables have seeds from 2,000,000 on; intervals are 95 % intervals. Two-player games have",
+        "random openings, each from both seats. The picture has the learning curve of each run that logged one,",
+        "over its share of the run's time. The Elo of one run cannot be compared with that of another, so its curve",
+        "is a share of the last value. To repeat a row, give the last command the `--games`, `--ways` and",
+        "`--minutes` of the row (0: its recipe's), and `--seeds` for several training seeds.", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
         *bootstrapped(results.values()),

@@ -21,7 +21,7 @@ from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.registry import game as game_of
 from leafwise.models.network import torch_network
 from leafwise.training.alphazero.batches import MOST, POSITIONS_A_GAME, ForestRecorder
-from leafwise.training.alphazero.games import How
+from leafwise.training.alphazero.games import MctsPlayOptions
 
 SIMULATIONS = 100
 PROGRAM = "leafwise.experiments.methods.batched_trees"
@@ -78,7 +78,7 @@ def workers(name: str) -> dict[str, Callable[[], int]]:
     game = game_of("trilobite", board="7x6", k=4)
     network: Any = torch_network(game, name, says="policy", seed=1)
     module, counting = network.module.eval(), CountingNetwork(network, [])
-    how = How(SIMULATIONS, 10, 0.25, 10.0, 1.0)
+    how = MctsPlayOptions(SIMULATIONS, 10, 0.25, 10.0, 1.0)
     recorder = ForestRecorder(counting, how, 4, 1.25, MOST * POSITIONS_A_GAME, 512.0)  # type: ignore[arg-type]
     planes = torch.from_numpy(network.describe(np.repeat(game.new(1).row[None], MOST, axis=0), game.tables())[0])
     recorder.warm()

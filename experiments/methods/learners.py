@@ -145,11 +145,12 @@ def write(study: Study, results: Results) -> None:
     """Writes the page with the known results."""
     lines = [
         "# MaskablePPO with tuned settings and with its defaults", "",
-        "MaskablePPO of sb3-contrib was trained in two ways, for the same processor time of one core. One has [settings for",
-        f"each id](../../{SETTINGS}) in the native batch, the other its defaults in eight environments. The policies play",
-        "without a search, and choose the most probable action. Two-player games begin with up to four random moves, each",
-        "opening from both seats, and the table shows the share of the points. In single-player games it shows mean scores.",
-        "Intervals are 95 % ones.", "",
+        "We trained MaskablePPO of sb3-contrib in two ways, for the same processor time of one core. Rows",
+        f"`settings` have [settings for each id](../../{SETTINGS}) and the compiled batch. Rows `defaults` have the",
+        "defaults of sb3-contrib and eight environments. The policies play without a search, and choose the most",
+        "probable action. Two-player games begin with up to four random moves, each opening from both seats. For",
+        "them the table shows the share of the points, for single-player games mean scores. Intervals are 95 %",
+        "intervals.", "",
         *tables(results),
     ]  # fmt: skip
     write_page(study, "learners.md", signed(study, lines))

@@ -109,13 +109,18 @@ def report(config: Config, results: Results) -> None:
         digits = ".3f" if result["mean"] <= 1 else ",.0f"
         interval = interval_text(result["ci_low"], result["ci_high"], digits)
         rows.append([pairing.label, pair, str(result["games"]), f"{result['mean']:{digits}}", interval])
-    head = "game | player | games: | score or share of the points: | 95 % interval:"
+    head = "game | player | games: | mean score or share of the points: | 95 % interval:"
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
     lines = [
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
-        f"Two-player games begin with random decisions ({openings}), each opening from both seats. Both searches first value",
-        "every action of a decision once, however long that takes. In Starship it takes more than 1 ms if a part has hundreds",
-        "of places.", "",
+        "Depth-limited search (`search`) and Monte Carlo tree search (`mcts`) play with the same leaf and the same",
+        "processor time per decision. `learned` is the network in the package, `rollout` means random games, and a",
+        "player without a leaf in its name has the hand-made score. Two-player games have the share of the points",
+        "of the first player named; the others have a mean score (in Friday the share won, in Starship the",
+        "quality). Sim is the game Cassis.", "",
+        f"Two-player games begin with random moves ({openings}), and each opening is played from both seats. Both",
+        "searches first value every action of a decision once, however long that takes. In Starship this takes more",
+        "than 1 ms if a part has hundreds of places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
     ]  # fmt: skip
     write_page(whole, "search.md", signed(whole, lines))

@@ -246,10 +246,9 @@ def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
     if not old:
         return []
     count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
-    others = "." if old == len(with_intervals) else "; the others are Student's t, or Wilson's for shares."
+    others = "" if old == len(with_intervals) else " The others are Student's t intervals, or Wilson's for shares."
     return [
-        f"{count} intervals come from a bootstrap{others}",
-        "Their single games or decisions were not kept.",
+        f"{count} intervals are from a bootstrap, because their single games or decisions were not kept.{others}",
         "",
     ]
 
@@ -260,8 +259,8 @@ def write_page(study: Study, name: str, lines: Iterable[str]) -> None:
 
 
 def signed(study: Study, lines: Iterable[str]) -> list[str]:
-    """Returns a page's lines with the study's command at the end."""
-    return [*lines, "Written by", "", f"    {study.repeated_by}"]
+    """Returns the lines of a page that ends with the study's command."""
+    return [*lines, "This command writes the page:", "", f"    {study.repeated_by}"]
 
 
 DPI = 100

@@ -17,9 +17,9 @@ from leafwise.experiments.study import DistributedStudy, Results, share, table
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer, load_code
-from leafwise.training.evaluation.agreement import Judged, random_positions
+from leafwise.training.evaluation.agreement import SolvedPositions, random_positions
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference, play_game
-from leafwise.training.evaluation.results import Pace
+from leafwise.training.evaluation.results import TurnTimes
 from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval, points_interval
 from leafwise.training.execution import in_pieces
 
@@ -29,7 +29,7 @@ def model_or_score(game: Game, model: str) -> Evaluator:
     return load_evaluator(game, model) if model else game.score()
 
 
-def judge(judged: Judged, model: str) -> dict[str, Any]:
+def judge(judged: SolvedPositions, model: str) -> dict[str, Any]:
     """Counts the positions, and critical ones, where one-ply play keeps the value; model "": the hand-made leaf."""
     leaf = model_or_score(judged.game, model)
     kept = judged.kept(judged.choices(leaf, 1))
@@ -43,7 +43,7 @@ def judge(judged: Judged, model: str) -> dict[str, Any]:
     }
 
 
-def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, depth: int) -> dict[str, Any]:
+def compare_choices(judged: SolvedPositions, learned: Evaluator, hand_made: Evaluator, depth: int) -> dict[str, Any]:
     """Returns the shares of decisions in which each leaf keeps the value at a depth, and the interval of their difference."""
     kept = [judged.kept(judged.choices(leaf, depth)).astype(float) for leaf in (learned, hand_made)]
     return {
@@ -56,9 +56,9 @@ def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, de
     }
 
 
-def subset(judged: Judged, chosen: Bools) -> Judged:
+def subset(judged: SolvedPositions, chosen: Bools) -> SolvedPositions:
     """Returns some of the decisions."""
-    return Judged(judged.game, judged.rows[chosen], judged.keeps[chosen])
+    return SolvedPositions(judged.game, judged.rows[chosen], judged.keeps[chosen])
 
 
 def is_quiet(state: State) -> bool:
@@ -114,7 +114,9 @@ class LeafMatch:
             who.decisions = 0
         seats = ((0, (first, other)), (1, (other, first)))
         played = [play_game(self.game, pair, 0, seat, opening=start) for start in starts for seat, pair in seats]
-        paces = [Pace.of_all(side) for side in zip(*((one.pace, one.opponent_pace) for one in played), strict=True)]
+        paces = [
+            TurnTimes.of_all(side) for side in zip(*((one.pace, one.opponent_pace) for one in played), strict=True)
+        ]
         points = (1 + np.array([one.score for one in played]).reshape(-1, 2)) / 2
         return points, np.array([pace.seconds for pace in paces]), np.array([first.decisions, other.decisions])
 
@@ -144,7 +146,7 @@ def play_match(
     }
 
 
-SHARE_HEAD = "positions | depth | number | learned | hand-made | difference in points (95 %)"
+SHARE_HEAD = "kind | depth | positions | learned | hand-made | difference, percentage points (95 % interval)"
 
 
 def share_row(kind: str, figures: dict[str, Any]) -> list[str]:
@@ -170,5 +172,5 @@ def games_table(
         first, other = result["ms_per_move"]
         times = f"{first:.2f} / {other:.2f}"
         rows.append([words, f"{result['games']}", counts, share(result, "share"), f"{result['elo']:+.0f}", times])
-    head = "search | games | won / drawn / lost | share of the points (95 %) | Elo | ms per move, learned / hand-made"
-    return table(head, rows)
+    head = "search | games | learned leaf won / drew / lost | share of the points (95 % interval) | Elo difference"
+    return table(f"{head} | ms per move, learned / hand-made", rows)

@@ -18,7 +18,7 @@ from leafwise.experiments.study import DistributedStudy, Results, digest_of, kno
 from leafwise.models.files import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
 from leafwise.training.evaluation.results import Evaluation, missing_seeds
-from leafwise.training.evaluation.statistics import Unit, bounds, mean_interval, points_interval, rate
+from leafwise.training.evaluation.statistics import GamePair, bounds, mean_interval, points_interval, rate
 
 ELSEWHERE = "give another --data and --out"
 KeptMatch = Mapping[str, Any]
@@ -69,7 +69,7 @@ def network_of(leaf: str, game: Game) -> str | None:
 def points_figures(kept: KeptMatch) -> dict[str, Any]:
     """Returns share of the points, its 95 % interval and Elo from returns, two games a seed."""
     points = (1 + np.array(kept["scores"]).reshape(-1, 2).mean(axis=1)) / 2
-    elo, error = rate(2, [Unit(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
+    elo, error = rate(2, [GamePair(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
     return {"share": float(points.mean()), **bounds(points_interval(points)), "elo": elo, "elo_error": error}
 
 
@@ -153,7 +153,7 @@ def points_table(results: Mapping[str, KeptMatch]) -> list[str]:
         counts = " / ".join(str(int((scores == result).sum())) for result in (1, 0, -1))
         rated = f"{kept['elo']:+.0f} ± {kept['elo_error']:.0f}"
         rows.append([title, f"{len(scores)}", counts, share(kept, "share"), rated])
-    return table("match | games | won / drawn / lost | share of the points (95 %) | Elo", rows)
+    return table("match | games | won / drawn / lost | share of the points (95 % interval) | Elo difference", rows)
 
 
 C = TypeVar("C", bound=DistributedStudy)

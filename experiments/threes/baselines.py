@@ -72,7 +72,8 @@ def page(config: Config, results: Results) -> list[str]:
     lines = [
         "# Threes: hand-made scores and public programs",
         "",
-        "Final scores, the share of games that reached each tile, and processor seconds a move.",
+        "Final scores of hand-made players, the share of games that reached each tile (columns 384 to 6144), and "
+        "processor seconds per move.",
         "",
         *table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows),
     ]
@@ -83,7 +84,8 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         *lines,
         "",
-        "Scores that the author of Threesus published, and ours with the same settings:",
+        "The next table compares scores that the author of Threesus published with those of our "
+        "reimplementation. The settings are the same:",
         "",
         *table(head, beside),
     ]

@@ -148,7 +148,7 @@ def score_table(results: Results, part: str) -> list[str]:
             rows.append([*row, f"{1000 * r['seconds_per_move']:.3g}"] if measured else row)
     tiles = " | ".join(f"{tile}:" for tile in RANKS)
     head = f"{'depth' if measured else 'ms'} | leaf | games: | mean: | 95 % interval: | median: | {tiles}"
-    return table(head + " | ms a move:" * measured, rows)
+    return table(head + " | ms per move:" * measured, rows)
 
 
 def page(config: Config, results: Results) -> list[str]:
@@ -169,12 +169,14 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Threes: learned leaves against hand-made ones",
         "",
-        "`python -m leafwise.experiments.threes.learned` writes this page. Games of the hand-made leaves have seeds from",
-        "1,000,000 on, and games of the learned leaf from 2,000,000 on.",
+        "How strong Threes plays with the network in the package (`learned`), and with three hand-made scores. The columns",
+        "3072, 6144 and 12288 have the share of games that reached this tile. Games of the hand-made leaves have seeds from",
+        "1,000,000 on, and games of the learned leaf from 2,000,000 on. `python -m leafwise.experiments.threes.learned` writes",
+        "this page.",
         "",
         *(line for part in known for line in section(*about[part], score_table(results, part))),
         *(["![Mean score against time per move, with published players](learned.png)", ""] if known else []),
-        "[What learning needs](../archive/threes-learning.md): longer runs, runs without one ingredient, the last moves of games.",
+        "[Another page](../archive/threes-learning.md) studies longer training, and which parts of it matter.",
     ]
 
 

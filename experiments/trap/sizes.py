@@ -47,8 +47,10 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Trap: boards of other sizes",
         "",
-        f"For each size the network that ships plays against `{config.rival}`, both in the search of whole turns, with "
-        f"the same throws and the same processor time. Seeds are from {config.first_seed:,} on, each from both seats.",
+        f"For each size the network in the package plays against the hand-made leaf `{config.rival}`. Both search "
+        "whole turns (a move "
+        "and a throw), with the same choice of throws and the same processor time per turn. Seeds are from "
+        f"{config.first_seed:,} on, each from both seats.",
         "",
         *points_table(results),
         "",

@@ -63,10 +63,12 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Trap: the search of whole turns",
         "",
-        f"Seeds are from {config.first_seed:,} on, each from both seats. Times are processor time of a turn, that is of a "
-        "move and a throw. The player `turns` searches whole turns, with one node for each turn. The player `search` searches "
-        "single decisions, with half of the time for the move and half for the throw. Both consider the same throws "
-        "(near+traps), and value improbable landings at once. The options of the search were chosen on seeds below 900,000.",
+        f"The network in the package plays against the hand-made leaf `{config.rival}`. A turn is a move and a "
+        "throw. The player `turns` "
+        "searches whole turns, with one node for each turn. The player `search` searches single decisions, with half of the time "
+        "for the move and half for the throw. Both consider the same throws (near+traps). Both search no further where a throw "
+        f"lands on an unlikely cell. The network always plays as `turns`. Times are processor time per turn. Seeds are from "
+        f"{config.first_seed:,} on, each from both seats. The options of the search were chosen on seeds below 900,000.",
         "",
         *points_table(results),
         "",

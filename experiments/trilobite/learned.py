@@ -39,7 +39,13 @@ from leafwise.experiments.study import (
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
 from leafwise.models.players import player
-from leafwise.training.evaluation.agreement import TABLE_MB, Judged, Keeping, critical_positions, value_keeping
+from leafwise.training.evaluation.agreement import (
+    TABLE_MB,
+    SolvedPositions,
+    SolverJob,
+    critical_positions,
+    value_keeping,
+)
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.execution import executor_for
 
@@ -76,7 +82,7 @@ class Config(DistributedStudy):
     """Time per move at equal time."""
 
 
-def every_board(trilobite: Game) -> Judged:
+def every_board(trilobite: Game) -> SolvedPositions:
     """Returns every reachable unfinished board with the actions that keep its value."""
     solver = exact_solver(trilobite, TABLE_MB)
     seen: dict[State, None] = {trilobite.start(): None}
@@ -86,7 +92,9 @@ def every_board(trilobite: Game) -> Judged:
             if not after.is_terminal and after not in seen:
                 seen[after] = None
                 queue.append(after)
-    return Judged(trilobite, np.array([s.row for s in seen]), np.array([value_keeping(solver, s) for s in seen]))
+    return SolvedPositions(
+        trilobite, np.array([s.row for s in seen]), np.array([value_keeping(solver, s) for s in seen])
+    )
 
 
 def judge_small(config: Config, results: Results) -> list[str]:
@@ -96,13 +104,20 @@ def judge_small(config: Config, results: Results) -> list[str]:
     models = (config.small, *config.others, "")
     results_of_models = [results.find(f"3x3, {m or 'hand-made'}", lambda: leaves.judge(boards(), m)) for m in models]  # noqa: B023
     rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in results_of_models]
-    lines = ["## 3x3: every reachable unfinished board, one-ply play", "", *table("leaf | keeps the value", rows), ""]
+    lines = [
+        "## 3x3: every reachable unfinished board, search at depth 1",
+        "",
+        "The table counts the boards in which the choice keeps the exact value of the game.",
+        "",
+        *table("leaf | keeps the value", rows),
+        "",
+    ]
     results_of_players = [results.find(f"3x3, {text}", partial(judge_player, boards, text)) for text in config.players]
     rows = [[f["player"], f"{f['kept']} of {f['positions']}"] for f in results_of_players]
     return [*lines, *(["The same of players:", "", *table("player | keeps the value", rows), ""] if rows else [])]
 
 
-def judge_player(boards: Callable[[], Judged], text: str) -> dict[str, Any]:
+def judge_player(boards: Callable[[], SolvedPositions], text: str) -> dict[str, Any]:
     """Counts the positions where a player keeps the value."""
     judged = boards()
     who = player(text, judged.game)
@@ -114,13 +129,13 @@ def judge_large(config: Config, results: Results, learned: Evaluator) -> list[st
     """Returns the section on choices on 7x6."""
 
     @cache
-    def critical(depth: int) -> Judged:
-        with executor_for(Keeping(LARGE), config.processes, config.cluster) as executor:
+    def critical(depth: int) -> SolvedPositions:
+        with executor_for(SolverJob(LARGE), config.processes, config.cluster) as executor:
             return critical_positions(LARGE, config.positions, FINAL_SEED, config.plies, depth, executor)
 
     played, random = partial(critical, SEEN), partial(critical, 0)
     quiet = cache(lambda: leaves.subset(random(), np.array([leaves.is_quiet(State(LARGE, r)) for r in random().rows])))
-    sources: tuple[Callable[[], Judged], ...] = (played, random, quiet)
+    sources: tuple[Callable[[], SolvedPositions], ...] = (played, random, quiet)
     rows = []
     for kind, source in zip(KINDS, sources, strict=True):
         for depth in (1, *config.depths):
@@ -130,7 +145,11 @@ def judge_large(config: Config, results: Results, learned: Evaluator) -> list[st
             )
             rows.append(leaves.share_row(kind, shares))
     low, high = config.plies
-    lines = [f"## 7x6: critical positions after {low} to {high} moves, share of choices that keep the value", ""]
+    lines = [f"## 7x6: critical positions after {low} to {high} moves", ""]
+    lines += [
+        "The table shows the share of choices that keep the exact value of the game. In a critical position some move loses value.",
+        "",
+    ]
     lines += [f"- {kind}: {what}" for kind, what in KINDS.items()]
     return [*lines, "", *table(leaves.SHARE_HEAD, rows), ""]
 
@@ -145,8 +164,9 @@ def play_large(config: Config, results: Results) -> list[str]:
     searches[f"{1000 * config.seconds:g} ms a move"] = {"seconds": config.seconds}
     low, high = PLIES
     return [
-        "## 7x6: games against the hand-made leaf `lines`, both seats", "",
-        f"Openings of {low} to {high} random moves that are drawn, or where only one reply keeps the value.", "",
+        "## 7x6: games against the hand-made leaf `lines`", "",
+        f"Games begin with {low} to {high} random moves. The opening is a draw with perfect play, or only one reply",
+        "keeps its value. Both players play each opening from both seats.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",
     ]  # fmt: skip
 

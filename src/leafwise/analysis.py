@@ -23,7 +23,7 @@ from leafwise.models.units import PLAIN, Units, units_of, why_no_units
 from leafwise.search import Result, Search
 from leafwise.search.mcts import Mcts, MctsResult
 from leafwise.search.players import BEST, OPTIONS, MctsPlayer, load_code, split
-from leafwise.search.search_options import MOST_SECONDS, read_options
+from leafwise.search.search_options import MAX_SECONDS, read_options
 
 SOLVER_SECONDS = 10.0
 """Time limit of the exact solver for a hint; after it the search answers."""
@@ -119,7 +119,7 @@ def analyst_of(
         who = player(f"mcts:{leaf or BEST},{limits}{options and ','}{options}", game)
         assert isinstance(who, MctsPlayer)
         return Analyst(who.search, leaf)
-    need_in(seconds, Range(0, MOST_SECONDS), "--seconds")
+    need_in(seconds, Range(0, MAX_SECONDS), "--seconds")
     more = read_options(split(options), OPTIONS)
     for name in ("depth", "seconds"):
         if name in more:

@@ -371,5 +371,5 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     from leafwise.training.runs.loop import run_progress
 
     with silent_keys(), run_progress(Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, told="")
-        yield lambda done: bar.update(task, completed=done, told=f"{done:,} of {total:,}")
+        task = bar.add_task(what, total=total, status="")
+        yield lambda done: bar.update(task, completed=done, status=f"{done:,} of {total:,}")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import cache
 
 from contract.cases import twin
-from leafwise.envs.core.check.door import PLAYED, Door
 from leafwise.envs.core.check.inspection import compare_with_twin, in_words
+from leafwise.envs.core.check.rule_caller import PLAYED, RuleCaller
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 
 
 @cache
-def door(game: Game) -> Door:
+def door(game: Game) -> RuleCaller:
     """Returns what asks a game's rules."""
-    return Door(game, PLAYED)
+    return RuleCaller(game, PLAYED)
 
 
 def compare(state: State) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 import leafwise
 from contract.cases import CASES, GAMES, twin
-from leafwise.envs.core.check.door import PLAIN
 from leafwise.envs.core.check.inspection import inspect_game
+from leafwise.envs.core.check.rule_caller import PLAIN
 from leafwise.envs.core.contract.game import Game
 
 SECONDS = 0.3

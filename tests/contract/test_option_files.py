@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from games import dice
-from leafwise.envs.core.check.door import PLAIN, RuleFault
 from leafwise.envs.core.check.inspection import check_option_files, inspect_game
+from leafwise.envs.core.check.rule_caller import PLAIN, RuleFault
 from leafwise.envs.core.fields import from_file
 
 RaceOptions: Any = type(dice.GAME.options)

@@ -12,7 +12,7 @@ from leafwise.experiments.study import CHECKOUT
 from leafwise.experiments.study.leaves import LeafMatch, compare_choices, is_quiet, openings, play_match, subset
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
-from leafwise.training.evaluation.agreement import Judged, critical_positions, played_lines
+from leafwise.training.evaluation.agreement import SolvedPositions, critical_positions, played_lines
 from leafwise.training.evaluation.arena import play_game
 from leafwise.training.evaluation.statistics import share_interval
 
@@ -20,11 +20,11 @@ GAME = leafwise.game("trilobite")
 
 
 @pytest.fixture(scope="module")
-def judged() -> Judged:
+def judged() -> SolvedPositions:
     return every_board(GAME)
 
 
-def test_the_shipped_networks_keep_the_value(judged: Judged) -> None:
+def test_the_shipped_networks_keep_the_value(judged: SolvedPositions) -> None:
     assert len(judged.rows) == 505
     assert judged.share(leafwise.load("trilobite")) == 1.0
     cassis = critical_positions(leafwise.game("cassis"), 150, 1_000_000, (1, 13))
@@ -32,7 +32,7 @@ def test_the_shipped_networks_keep_the_value(judged: Judged) -> None:
     assert cassis.share(cassis.game.score()) < 0.9
 
 
-def test_every_board_by_the_counts_of_the_rules(judged: Judged) -> None:
+def test_every_board_by_the_counts_of_the_rules(judged: SolvedPositions) -> None:
     """694 boards in all; every unfinished one has an action that keeps the value, and only legal ones do."""
     assert judged.keeps.any(axis=1).all()
     for row, keeps in zip(judged.rows, judged.keeps, strict=True):
@@ -41,7 +41,7 @@ def test_every_board_by_the_counts_of_the_rules(judged: Judged) -> None:
     assert judged.keeps[start].all()  # the rules: 0, 0, 0
 
 
-def test_shares_and_their_difference(judged: Judged) -> None:
+def test_shares_and_their_difference(judged: SolvedPositions) -> None:
     learned, hand_made = leafwise.load("trilobite"), GAME.score()
     found = compare_choices(judged, learned, hand_made, 1)
     assert found["learned"] == 1.0
@@ -113,6 +113,6 @@ def test_shares_of_kept_values_have_intervals_and_are_of_the_leaf_that_is_named(
     start = cassis.start().play(0)
     keeps = np.zeros((2, len(cassis.actions)), dtype=bool)
     keeps[0] = True
-    judged = Judged(cassis, np.array([start.row, start.row]), keeps)
+    judged = SolvedPositions(cassis, np.array([start.row, start.row]), keeps)
     assert critical.kept(judged, "", 1)["mean"] == 0.5
     assert critical.kept(judged, "", 1)["ci_low"] == share_interval(1, 2)[0] > 0

@@ -77,7 +77,9 @@ def test_games_of_another_network_are_played_anew(tmp_path: Path) -> None:
 
 
 def test_a_game_that_would_be_the_same_again_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^a match: expected a game with chance, or a single-player game, got 'cassis'$"):
+    with pytest.raises(
+        ValueError, match=r"^a match: expected a game with chance, or a single-player game, got 'cassis'$"
+    ):
         Match("a match", leafwise.game("cassis"), "greedy", 4, "random")
 
 

@@ -124,7 +124,7 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     assert "    --seed 1 trilobite-dqn-1min-seed1\n    --seed 1 trilobite-ppo-1min-seed1\n" in page
     assert "| dqn | 5 | 70.0% (" in page
     assert (
-        "- `dqn` is significantly better than `ppo`: one of its runs beats one of the other's with probability 98% ("
+        "- `dqn` is significantly better than `ppo`. The probability that a run of `dqn` is better than a run of `ppo` is 98% ("
         in page
     )
     assert "| dqn | 1 |" not in page

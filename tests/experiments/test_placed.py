@@ -13,7 +13,7 @@ from leafwise.envs.starship import statistics as survey
 from leafwise.experiments.friday.baselines import Entry, play_block
 from leafwise.experiments.study import DistributedStudy
 from leafwise.experiments.study.leaves import LeafMatch, openings, play_match
-from leafwise.training.evaluation.agreement import Keeping, critical_positions
+from leafwise.training.evaluation.agreement import SolverJob, critical_positions
 from leafwise.training.execution import executor_for
 from leafwise.training.starship.builders import records
 
@@ -26,7 +26,7 @@ def without(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def solved(study: DistributedStudy) -> Any:
-    with executor_for(Keeping(TRILOBITE), study.processes, study.cluster) as executor:
+    with executor_for(SolverJob(TRILOBITE), study.processes, study.cluster) as executor:
         found = critical_positions(TRILOBITE, 20, 5, (1, 7), executor=executor)
     return found.rows.tolist(), found.keeps.tolist()
 

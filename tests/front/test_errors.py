@@ -19,7 +19,7 @@ from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.play.companion import Companion, Following, Question
 from leafwise.search import Search
-from leafwise.training.execution.executor import Lost, Unfit
+from leafwise.training.execution.executor import IncompatibleWorker, WorkerLost
 from leafwise.web import games
 from leafwise.web.requests import JOBS
 from leafwise.web.workers import JobContext, do
@@ -150,8 +150,8 @@ def test_a_program_of_ours_turns_what_a_person_did_wrong_into_one_line(
 
     for problem, line in (
         (leafwise.UserError("expected a,\n got b"), "expected a, got b"),
-        (Lost("expected work"), "expected work"),
-        (Unfit("expected work"), "expected work"),
+        (WorkerLost("expected work"), "expected work"),
+        (IncompatibleWorker("expected work"), "expected work"),
         (FileNotFoundError(errno.ENOENT, "No such file", "x.txt"), "cannot use 'x.txt': No such file"),
         (OSError(errno.ENOSPC, "No space left on device"), "cannot use a file: No space left on device"),
     ):

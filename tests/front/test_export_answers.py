@@ -22,7 +22,7 @@ from leafwise.envs.core.compile.wasm import ENVIRONMENT
 from leafwise.envs.core.contract.stream import new_stream, uniform
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Following
-from leafwise.envs.core.play.gamefile import Recorder, read_games
+from leafwise.envs.core.play.gamefile import GameRecorder, read_games
 from leafwise.models.leaves import named_leaf
 from leafwise.review import ending_text, reviewed_moves
 from leafwise.search import Result
@@ -61,7 +61,7 @@ def native(function: str, told: Any) -> Any:
 
 def played(game: leafwise.Game, moves: int) -> str:
     """Returns a game of random moves, at most so many, as a file."""
-    recorder, stream = Recorder(game.start()), new_stream(7)
+    recorder, stream = GameRecorder(game.start()), new_stream(7)
     while not recorder.state.is_terminal and len(recorder.record().moves) < moves:
         recorder.settle(stream)
         names = recorder.state.legal_names

@@ -116,7 +116,7 @@ def test_a_file_that_is_no_model_is_listed_with_its_reason(tmp_path: Path, monke
     assert [line.partition(":")[0] for line in wrong] == sorted(files)
     assert all(": expected " in line and str(tmp_path) in line for line in wrong)
     shows(shell("models steps").out, "expected the metadata of a published model, got")
-    shows(shell("models foreign").out, "no metadata 'leafwise', which tells what the tensors are")
+    shows(shell("models foreign").out, "no metadata 'leafwise' that describes the tensors")
     assert {about["name"] for about in shell("models --json").jsons if "wrong" in about} == set(files)
 
 

@@ -152,7 +152,7 @@ def test_an_installed_game_is_measured_trained_and_published(tmp_path: Path) -> 
     for line in [*(f"-m leafwise {line}" for line in lines), published]:
         subprocess.run([sys.executable, *line.split()], cwd=tmp_path, env=environment, check=True, capture_output=True)
     card = (tmp_path / "out" / "pig.md").read_text()
-    assert "| search depth | games | learned | hand-made (`sum`) |" in card
+    assert "| search depth | games | network | hand-made score `sum` |" in card
     assert "`leafwise.load('out/pig.safetensors')` loads it." in card
 
 

@@ -98,7 +98,7 @@ def test_a_program_plays_as_the_player_that_it_is() -> None:
     while not state.is_terminal:
         action = engine.choose(state)
         assert action == own.choose(state)
-        assert (engine.info["depth"], engine.info["nodes"]) == (3, own.found.nodes)  # type: ignore[attr-defined]
+        assert (engine.info["depth"], engine.info["nodes"]) == (3, own.result.nodes)  # type: ignore[attr-defined]
         state = state.play(action)
     engine.close()  # type: ignore[attr-defined]
 

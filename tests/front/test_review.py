@@ -10,7 +10,7 @@ from front.console import Shell, shows
 from leafwise.analysis import Analyst
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.companion import Following
-from leafwise.envs.core.play.gamefile import Recorder
+from leafwise.envs.core.play.gamefile import GameRecorder
 from leafwise.envs.registry import game
 from leafwise.models.units import CHANCE, Units
 from leafwise.review import as_json, game_lines, lines, picture, review
@@ -66,7 +66,7 @@ def test_a_game_followed_at_a_table_is_reviewed() -> None:
 
 def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
     trilobite = game("trilobite")
-    recorder, first = Recorder(trilobite.start()), Recorder(trilobite.start())
+    recorder, first = GameRecorder(trilobite.start()), GameRecorder(trilobite.start())
     for move in "12131":
         recorder.play(move)
     found = review(recorder.record(), Stub(PERCENT))
@@ -82,7 +82,7 @@ def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
     assert shown[4].split() == ["1", "1", "1", "90.00", "%"], "nothing was given away"
     assert "player 1: mean loss 0; largest losses: none" in shown[-2]
     with pytest.raises(ValueError, match="expected a game with a decision to review, got none"):
-        review(Recorder(trilobite.start()).record(), Stub(None))
+        review(GameRecorder(trilobite.start()).record(), Stub(None))
 
 
 def test_the_command_reviews(shell: Shell, tmp_path: Path) -> None:

@@ -82,13 +82,13 @@ def test_the_environments_are_registered_whatever_is_imported_first(order: tuple
     code = f"import {order[0]}\nimport {order[1]}\nimport gymnasium\n"
     code += "print(gymnasium.make('leafwise/Cassis-v0').spec.id, sum(i.startswith('leafwise/') for i in gymnasium.registry))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    ids = sum(len(found.told["ids"]) for found in registry.listed().values())
+    ids = sum(len(found.fields["ids"]) for found in registry.listed().values())
     assert done.stdout.split() == ["leafwise/Cassis-v0", str(ids)]
 
 
 @pytest.mark.parametrize("name", sorted(registry.listed()))
 def test_what_is_listed_is_what_the_games_say(name: str) -> None:
-    assert registry.listed()[name].told == registry.listing(leafwise.game(name))
+    assert registry.listed()[name].fields == registry.listing(leafwise.game(name))
     rooms = {module.name for module in pkgutil.iter_modules(leafwise.envs.__path__) if module.ispkg}
     assert rooms - {"core"} == set(registry.listed())
 

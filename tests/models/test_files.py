@@ -12,14 +12,14 @@ from games.refusals import one_line
 from leafwise.envs.threes import GAME
 from leafwise.models import load_evaluator, load_ntuples, named_leaf, save_network
 from leafwise.models.files import shipped_name
-from leafwise.models.ntuple import Shape
+from leafwise.models.ntuple import NTupleShape
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors, shipped_headers, write_atomically
 from running.networks import SAID, random_ntuples
 
 
 @pytest.fixture
 def network():
-    return random_ntuples(GAME, Shape(((0, 1), (5, 6)), 0.5))
+    return random_ntuples(GAME, NTupleShape(((0, 1), (5, 6)), 0.5))
 
 
 def test_round_trip(tmp_path, network):

@@ -193,4 +193,4 @@ def test_what_names_no_model_is_refused_before_anybody_is_asked(source: str, mes
 def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with one_line(r"^expected huggingface_hub for 'hf://a/b', found none: pip install 'leafwise\[hub\]'$"):
-        files.fetched("hf://a/b")
+        files.hub_file("hf://a/b")

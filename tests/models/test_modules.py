@@ -182,13 +182,13 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("network", "game", "arguments", "message"),
     [
-        (Says, TRILOBITE, {"number": 2.0}, r"expected values from -1 to 1 for who acts, got 2"),
+        (Says, TRILOBITE, {"number": 2.0}, r"expected values from -1 to 1 for the player who acts, got 2"),
         (Says, FRIDAY, {"number": -0.5}, r"expected values from 0 to 1 as a chance to win, got -0.5"),
         (Says, TRILOBITE, {"number": float("nan")}, "expected finite numbers"),
         (Says, TRILOBITE, {"number": 1, "dtype": "int64"}, "expected numbers of torch.float32, got torch.int64"),
         (Says, TRILOBITE, {"number": 1, "dtype": "float64"}, "expected numbers of torch.float32, got torch.float64"),
         (Says, TRILOBITE, {"number": 0.0, "width": 2}, r"expected values \[8, 1\], got \[8, 2\]"),
-        (Says, TRILOBITE, {"number": 0.0, "says": "q"}, r"expected what each action is worth \[8, 3\], got \[8, 1\]"),
+        (Says, TRILOBITE, {"number": 0.0, "says": "q"}, r"expected action values \[8, 3\], got \[8, 1\]"),
         (Says, TRILOBITE, {}, r"test_modules:Says': expected arguments that build it, got \{\}: .*'number'"),
         (Says, TRILOBITE, {"number": 0j}, "arguments that build it, got .*: Object of type complex is not JSON serializable"),
         (int, TRILOBITE, {}, "expected a class of torch modules, got <class 'int'>"),

@@ -21,7 +21,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.models import NetworkKind, NTupleNetwork, files, load_network, network, register_network, save_network
 from leafwise.models.files import load_evaluator, model_path
 from leafwise.models.network import network_kind
-from leafwise.models.ntuple import Shape
+from leafwise.models.ntuple import NTupleShape
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
 
 SAID = {"steps": 3, "command": "none", "commit": "none"}
@@ -192,7 +192,7 @@ def test_a_feature_added_to_threes_leaves_its_models_as_they_are(name: str, tmp_
     save_network(tmp_path / "m.safetensors", old, SAID)
     assert list(load_tensors(tmp_path / "m.safetensors")[1]["tables"]) == ["deck", "deck_empties", "large"]
     assert np.array_equal(load_network(tmp_path / "m.safetensors", THREES).weights.table, old.weights.table)
-    fresh = NTupleNetwork.create(grown, Shape(((0, 1),)))
+    fresh = NTupleNetwork.create(grown, NTupleShape(((0, 1),)))
     assert fresh.shape.small == ("deck", "corner", "deck_empties", "large")
     save_network(tmp_path / "m.safetensors", fresh, SAID)
     with one_line(r"expected tables among deck, deck_empties, .*, got 'corner'"):

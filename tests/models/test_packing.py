@@ -12,12 +12,12 @@ import pytest
 
 from games.refusals import one_line
 from games.walks import positions
-from leafwise.envs.core.compile.cache import TOLD
-from leafwise.envs.core.compile.jit import Direct
+from leafwise.envs.core.compile.cache import WARNED
+from leafwise.envs.core.compile.jit import ResolvedEntry
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, load_ntuples, ntuple, save_network, shared_tables
 from leafwise.models.files import _load_to_play, load_evaluator, load_tensors, save_tensors
-from leafwise.models.ntuple import NTupleWeights, Shape, load_to_train, merged, parse_tuples, quantised
+from leafwise.models.ntuple import NTupleShape, NTupleWeights, load_to_train, merged, parse_tuples, quantised
 from leafwise.search import Search
 from running.networks import SAID
 
@@ -29,7 +29,7 @@ STEP = 0.05
 def network() -> NTupleNetwork:
     """A network with a few entries, small and large, in two stages."""
     rng = np.random.default_rng(3)
-    shape = Shape(TUPLES, splits=(7,))
+    shape = NTupleShape(TUPLES, splits=(7,))
     table = NTupleNetwork.create(GAME, shape).weights.table
     seen = rng.choice(len(table), len(table) // 3, replace=False)
     table[seen] = rng.normal(size=len(seen)) * 20
@@ -81,7 +81,7 @@ def searched_rows(n: int) -> np.ndarray[Any, Any]:
 
 def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) -> None:
     rows = searched_rows(3000)
-    T, value = GAME.tables(reloaded.evaluator("x")), Direct(reloaded.functions.ntuple_value)
+    T, value = GAME.tables(reloaded.evaluator("x")), ResolvedEntry(reloaded.functions.ntuple_value)
     compiled = [value(rows, np.uint64(k), T) for k in range(len(rows))]
     cells = (rows[:, :1] >> (4 * np.arange(16, dtype=np.uint64))) & np.uint64(15)
     points = np.where(cells >= 3, 3.0 ** (cells.astype(float) - 2), 0) ** reloaded.shape.power
@@ -96,7 +96,7 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
             for t, tuple_ in enumerate(TUPLES):
                 index = sum(seen[:, c] << (4 * k) for k, c in enumerate(tuple_))
                 total += scales[t] * table[stage + starts[t] + index]
-    small_index = Direct(GAME.features["ntuple"].index)
+    small_index = ResolvedEntry(GAME.features["ntuple"].index)
     small = np.array([[small_index(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
     for k in range(3):
         total += scales[len(TUPLES) + k] * table[stage + starts[len(TUPLES) + k] + small[:, k].astype(np.int64)]
@@ -106,7 +106,7 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
 def test_merged_tables_are_worth_the_same() -> None:
     """012 and 124 have the unit of 01245's table and go into it, one cell by one; 569 is not within it."""
     rng = np.random.default_rng(4)
-    shape = Shape(parse_tuples("012 569 421 01245"), splits=(7,))
+    shape = NTupleShape(parse_tuples("012 569 421 01245"), splits=(7,))
     table = rng.integers(-9000, 9000, NTupleNetwork.create(GAME, shape).weights.table.shape, dtype=np.int16)
     kinds = len(shape.sizes(GAME))
     network = NTupleNetwork.create(GAME, shape, table, [STEP] * kinds)
@@ -128,8 +128,8 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, NTuple
     """The file of a network whose tables are kept in a cache of their own, and the network that plays."""
     monkeypatch.setenv("LEAFWISE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(ntuple, "LARGE", 1 << 20)
-    monkeypatch.delenv(TOLD, raising=False)
-    network = NTupleNetwork.create(GAME, Shape(parse_tuples("01 012 01245 45689"), splits=(7,)), None)
+    monkeypatch.delenv(WARNED, raising=False)
+    network = NTupleNetwork.create(GAME, NTupleShape(parse_tuples("01 012 01245 45689"), splits=(7,)), None)
     network.weights.table[::97] = 3.0
     save_network(tmp_path / "model.safetensors", quantised(network, STEP), SAID)
     return tmp_path / "model.safetensors", merged(load_ntuples(tmp_path / "model.safetensors", GAME))
@@ -162,10 +162,10 @@ def test_large_tables_are_unpacked_once_into_a_file_that_processes_share(large: 
     assert np.array_equal(played(path).table, expected)
     assert file.stat().st_size > expected.nbytes
     os.utime(file, (5, 5))
-    for k in range(shared_tables.KEPT):
+    for k in range(shared_tables.KEEP_FILES):
         (file.parent / f".{k}").touch()  # as of processes that were killed
-    shared_tables.prune(file.parent)
-    assert [left.name for left in kept(path)] == [f".{k}" for k in range(shared_tables.KEPT)]
+    shared_tables.remove_old(file.parent)
+    assert [left.name for left in kept(path)] == [f".{k}" for k in range(shared_tables.KEEP_FILES)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders are not for others to write")

@@ -7,13 +7,13 @@ import numpy as np
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.models import NTupleNetwork, SparseNetwork
-from leafwise.models.ntuple import Shape
+from leafwise.models.ntuple import NTupleShape
 
 SAID = {"steps": 3, "command": "none", "commit": "none"}
 """What a file has to say beside its network."""
 
 
-def random_ntuples(game: Game, shape: Shape, seed: int = 1) -> NTupleNetwork:
+def random_ntuples(game: Game, shape: NTupleShape, seed: int = 1) -> NTupleNetwork:
     """Returns an n-tuple network whose entries are normal numbers."""
     blank = NTupleNetwork.create(game, shape)
     table = np.random.default_rng(seed).normal(size=blank.weights.table.shape).astype(np.float32)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from leafwise.training.execution.executor import Executor, Shared
+from leafwise.training.execution.executor import Executor, Ref
 from running.killing import Killer
 
 
@@ -19,7 +19,7 @@ class Piece(NamedTuple):
     seconds: float = 0.0
     killed_unless: str = ""
     """A file: where there is none, it is made, and the process is killed."""
-    times: Shared[int] | None = None
+    times: Ref[int] | None = None
     """What the square is multiplied by."""
 
 

@@ -54,7 +54,7 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
     search = Search(TRAP, TRAP.score(), seconds=1e6, all_values=False)
     board = TRAP.parse(BOARD)
     search._begin_time()
-    before = search._root(board, 3)
+    before = search._search_depth(board, 3)
     best = before.action
     actions = sorted(before.values, key=lambda a: -before.values[a])
     better = actions[1]
@@ -68,7 +68,7 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
     monkeypatch.setattr(search, "_search_root", stopped_after_two)
     search._begin_time()
     search._B.counts[:] = 0
-    found = search._root(board, 4, before)
+    found = search._search_depth(board, 4, before)
     assert (found.action, found.depth) == (better, 3)
     assert found.action != best
     assert found.value == found.values[better] == max(found.values.values())

@@ -122,7 +122,7 @@ def test_values_of_any_size_leave_exploration_a_number(factor):
         DICE, replace(leaf, value=stretched, weights=Said(np.array([factor]))), simulations=200, exploration=1e100
     )
     found = search(DICE.start().settle(new_stream(1)))
-    assert M.LEAST_SPREAD <= M.unit(search.tree, True) < 2
+    assert M.MIN_SPREAD <= M.unit(search.tree, True) < 2
     assert sum(found.visits.values()) == 200
     assert min(found.visits.values()) > 0
 

@@ -13,7 +13,7 @@ import pytest
 
 from leafwise.envs.core import interrupts
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.interrupts import SECOND_PRESS_SECONDS, Deferred, stoppable, whole
+from leafwise.envs.core.interrupts import SECOND_PRESS_SECONDS, Deferred, stoppable, uninterrupted
 from leafwise.envs.registry import game
 from leafwise.search import Search, Stopped
 from leafwise.search.mcts import Mcts
@@ -163,8 +163,8 @@ def test_a_compilation_is_whole_when_it_is_broken_off():
     done = []
 
     def compiled_twice():
-        with whole():
-            with whole():
+        with uninterrupted():
+            with uninterrupted():
                 press()
                 done.append("inner")
             done.append("outer")
@@ -179,7 +179,7 @@ def test_a_compilation_is_whole_when_it_is_broken_off():
         press()
         done.append("deferred")
 
-    with Deferred() as deferred, pytest.raises(KeyboardInterrupt), deferred.raising(), whole():
+    with Deferred() as deferred, pytest.raises(KeyboardInterrupt), deferred.raising(), uninterrupted():
         press_and_go_on()
     assert done[-1] == "deferred"
 

@@ -174,7 +174,7 @@ def test_what_a_unit_of_exploration_is():
     assert M.unit(tree, False) == 1.0
     assert M.unit(tree, True) == pytest.approx(((30 * 0.2**2 + 10 * 0.25**2) / 40) ** 0.5)
     tree.spread[:] = 0.0, 1e9
-    assert M.unit(tree, True) == M.LEAST_SPREAD
+    assert M.unit(tree, True) == M.MIN_SPREAD
 
 
 @pytest.mark.parametrize("prior", ["uniform", "values"])
@@ -218,7 +218,7 @@ def test_a_search_goes_on_with_the_tree_of_the_one_before():
 @pytest.mark.parametrize("prior", ["uniform", "values"])
 def test_where_memory_is_full_it_goes_on(name, prior, monkeypatch):
     game = BY_NAME[name]
-    monkeypatch.setattr(M, "MOST_NODES", 20)
+    monkeypatch.setattr(M, "MAX_NODES", 20)
     search = Mcts(game, game.score(), simulations=500, prior=prior)
     found = search(positions(game, 1, 1)[0])
     assert found.simulations == sum(found.visits.values()) == 500

@@ -47,7 +47,7 @@ def exact_value(solver, state: State) -> float:
 @pytest.mark.parametrize("name", GAMES)
 def test_bounds_hold_the_exact_values(name, leaf, monkeypatch):
     game, plies = GAMES[name]
-    monkeypatch.setattr(M, "MOST_NODES", 1500)  # full now and then
+    monkeypatch.setattr(M, "MAX_NODES", 1500)  # full now and then
     solver, stream, seen = exact_solver(game, 16.0), np.random.default_rng(4), 0
     for state, _ in zip(random_positions(game, 7, plies), range(8), strict=False):
         search = Mcts(game, LEAVES[leaf](game), simulations=1200, at_once=5)

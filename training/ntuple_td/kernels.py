@@ -34,10 +34,10 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
-from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.search.search_options import SearchBuffers, SearchOptions, make_buffers
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.execution import executor_for, in_pieces
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 from leafwise.training.types import Json
 
@@ -232,7 +232,7 @@ class Trainer(NamedTuple):
     """Rows: HERE, AFTER, and those of its search, or of what can follow a decision."""
     A: Ints
     """Legal actions of row HERE, [max_actions]."""
-    buffers: Buffers
+    buffers: SearchBuffers
     siblings: Siblings
     R: Words
     """Random stream, [2]."""
@@ -262,7 +262,7 @@ class Trainer(NamedTuple):
     """[2]: how many decisions were not, and what they were worth in all, since the caller last cleared it."""
 
 
-class Kernels(NamedTuple):
+class NTupleKernels(NamedTuple):
     """The compiled entry points. They are compiled when they are first called."""
 
     td_games: Compiled
@@ -308,7 +308,7 @@ def new_trainer(
 
 def kernels(
     network: NTupleNetwork, depth: int = 1, *, searched: bool = False, coherent: bool = False, exploring: bool = False
-) -> Kernels:
+) -> NTupleKernels:
     """Returns td_games and greedy_games, compiled for networks of this shape.
 
     Actions are chosen by a search of `depth` decisions. `searched`: its values are the targets, not the next state's.
@@ -329,7 +329,7 @@ def compiled(
     searched: bool,
     coherent: bool,
     exploring: bool,
-) -> Kernels:
+) -> NTupleKernels:
     """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
     learn = make_learn(game, layout, network, coherent_step if coherent else plain_step, searched, exploring)
@@ -344,7 +344,9 @@ def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
     near = game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
     if depth == 1 and near:
         return make_best_sibling(game, network, layout, valued)
-    leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
+    leaf = Evaluator(
+        "leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.prefetch)
+    )
     search = compiled_search(game, leaf).plain
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
@@ -392,7 +394,7 @@ def make_learn(
     boards, tuple_index, potential = board.seen, board.tuple_index, board.potential
     small, tables = small_bits(cells, layout.small), len(cells.tables)
     index_of = cells.index or bind(game.room, inline=True)(no_index)
-    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.fetch
+    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.prefetch
 
     @bind(game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):
@@ -466,7 +468,7 @@ def make_learn(
 
 def make_games(
     game: Game, network: NTupleFunctions, best_action: Compiled, learn: Compiled, valued: int, exploring: bool
-) -> Kernels:
+) -> NTupleKernels:
     """Returns the training games and the games without training."""
     rules, highest, potential = game.rules, network.board.highest, network.board.potential
     current_player, legal_actions, returns = rules.current_player, rules.legal_actions, rules.returns
@@ -589,7 +591,7 @@ def make_games(
             scores[g] = returns(S, HERE, T)
             ranks[g] = np.int64(highest(S, HERE, T))
 
-    return Kernels(td_games, greedy_games)
+    return NTupleKernels(td_games, greedy_games)
 
 
 PIECE = 5
@@ -652,7 +654,7 @@ def play_games(
     return GreedyGames(np.concatenate(scores), np.concatenate(ranks), sum(moves), sum(seconds))
 
 
-def _played(depth: int, cutoff: float, piece: tuple[Shared[NTupleNetwork], range]) -> GreedyGames:
+def _played(depth: int, cutoff: float, piece: tuple[Ref[NTupleNetwork], range]) -> GreedyGames:
     """Job: plays some games."""
     network, seeds = piece[0].get(), piece[1]
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))

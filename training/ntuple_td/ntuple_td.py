@@ -41,7 +41,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path, save_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, load_to_train, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, load_ntuples, load_to_train, parse_tuples
 from leafwise.models.ntuple_functions import features
 from leafwise.training.evaluation.statistics import bounds, logged_bounds
 from leafwise.training.games import HERE
@@ -58,7 +58,7 @@ from leafwise.training.ntuple_td.kernels import (
     play_games,
 )
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
-from leafwise.training.runs.folder import Checkpoint, hardware, origin
+from leafwise.training.runs.folder import Checkpoint, hardware, provenance
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.run_options import Every, Limit, Rate, RunOptions, TotalSteps
 from leafwise.training.types import Json, Logged, Tensors
@@ -125,13 +125,13 @@ class Config(RunOptions):
     """Number of games of an evaluation."""
 
 
-def shape_of(config: Config, game: Game) -> Shape:
+def shape_of(config: Config, game: Game) -> NTupleShape:
     """Returns the network's shape from the options; raises ValueError for options that do not fit the game."""
     cells = features(game)
     named = dict(zip(cells.stage_words or cells.stages, cells.stages, strict=True))
     if config.value_stage is not None and config.value_stage not in named:
         raise UserError(f"expected --value-stage among {', '.join(named)}, got {config.value_stage!r}")
-    shape = Shape(
+    shape = NTupleShape(
         tuples=parse_tuples(config.tuples),
         power={"power": config.power, "score": 1.0, "survival": 0.0}[
             config.target or ("power" if cells.points else "score")
@@ -161,7 +161,7 @@ def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, .
     return values
 
 
-def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
+def started(game: Game, shape: NTupleShape, source: str) -> NTupleNetwork:
     """Returns a network of a shape, initialized with a model's tables; raises ValueError if the shape lacks one of them."""
     network = NTupleNetwork.create(game, shape)
     if not source:
@@ -220,7 +220,7 @@ class NTupleTd(Learner):
         self.kept = self.network
         if config.average_exponent:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
-        self.start = origin(config.init_from) if config.init_from else {}
+        self.start = provenance(config.init_from) if config.init_from else {}
         self.open_folder()
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, np.float32), np.zeros(size, np.float32)

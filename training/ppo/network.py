@@ -29,7 +29,7 @@ from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
 from leafwise.training.types import Json
 
 
-class SeenVecEnv(Sb3VecEnv):
+class FeatureVecEnv(Sb3VecEnv):
     """A batch whose observations are a sparse network's inputs: features [n, most] as `SparseNetwork.describe` gives them, and
     a last column that is 1 where its value is for the other side."""
 
@@ -71,7 +71,7 @@ class FeaturesExtractor(BaseFeaturesExtractor):
         return torch.relu(summed(self.embedding, observations[:, :-1].long()) + self.bias)
 
 
-class SidedPolicy(MaskableActorCriticPolicy):
+class SignedValuePolicy(MaskableActorCriticPolicy):
     """Policy and value for the player who acts, whichever side the features take."""
 
     def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -106,7 +106,7 @@ class ModuleExtractor(BaseFeaturesExtractor):
         return found
 
 
-class Columns(nn.Module):
+class OutputSlice(nn.Module):
     """Some of the outputs of a module."""
 
     def __init__(self, which: slice) -> None:
@@ -123,11 +123,11 @@ class ModulePolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Any) -> None:
         self._build_mlp_extractor()
         own: Any = self
-        own.action_net, own.value_net = Columns(slice(1, None)), Columns(slice(1))
+        own.action_net, own.value_net = OutputSlice(slice(1, None)), OutputSlice(slice(1))
         own.optimizer = own.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
 
-class Drawn:
+class SampledOpponent:
     """A player that samples its actions from the policy of a module."""
 
     name = "self"
@@ -166,10 +166,10 @@ class Drawn:
         return int(torch.searchsorted(shares, uniform(self.stream) * shares[-1], right=True))
 
 
-class ForeseenVecEnv(Sb3VecEnv):
+class OpponentVecEnv(Sb3VecEnv):
     """A batch against a network that is evaluated once a step."""
 
-    def __init__(self, batch: GameVectorEnv, opponent: Drawn) -> None:
+    def __init__(self, batch: GameVectorEnv, opponent: SampledOpponent) -> None:
         super().__init__(batch)
         self.opponent = opponent
 
@@ -193,7 +193,7 @@ class ScaledRewards(VecEnvWrapper):
         return obs, rewards / np.float32(self.scale), dones, infos
 
 
-class Told(KVWriter, dict[str, Any]):
+class LogCapture(KVWriter, dict[str, Any]):
     """Keeps the values that SB3 logged last, by tag."""
 
     def write(self, key_values: Json, key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
@@ -203,16 +203,18 @@ class Told(KVWriter, dict[str, Any]):
         """Does nothing."""
 
 
-def wrapped(envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, opponent: Drawn | None = None) -> VecEnvWrapper:
+def wrapped(
+    envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, opponent: SampledOpponent | None = None
+) -> VecEnvWrapper:
     """Wraps environments for a model of the network's kind; `opponent` is the module they evaluate, if any."""
-    plain = Sb3VecEnv(envs) if opponent is None else ForeseenVecEnv(envs, opponent)
-    monitored = VecMonitor(plain if isinstance(network, TorchNetwork) else SeenVecEnv(envs, network))
+    plain = Sb3VecEnv(envs) if opponent is None else OpponentVecEnv(envs, opponent)
+    monitored = VecMonitor(plain if isinstance(network, TorchNetwork) else FeatureVecEnv(envs, network))
     return ScaledRewards(monitored, network.unit)
 
 
 def make_model(
-    envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, config: Any, opponent: Drawn | None = None
-) -> tuple[Any, Told]:
+    envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, config: Any, opponent: SampledOpponent | None = None
+) -> tuple[Any, LogCapture]:
     """Returns a MaskablePPO of a module, or of the size of a network of `blank_network`, and where its figures appear.
 
     `opponent` is the module that the environments ask, if they do.
@@ -220,7 +222,7 @@ def make_model(
     two, own = network.game.players == 2, isinstance(network, TorchNetwork)
     layers = [] if own else [network.hidden[1] // 2]
     model = MaskablePPO(
-        ModulePolicy if own else SidedPolicy,
+        ModulePolicy if own else SignedValuePolicy,
         wrapped(envs, network, opponent),
         **hyperparameters(config),
         device=network.device if isinstance(network, TorchNetwork) else "cpu",
@@ -236,7 +238,7 @@ def make_model(
     if two and not own:
         policy: Any = model.policy
         policy.value_net = nn.Sequential(policy.value_net, nn.Tanh())
-    told = Told()
+    told = LogCapture()
     model.set_logger(Logger(None, [told]))
     return model, told
 

@@ -102,7 +102,7 @@ class MaskedPpo(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.ppo.network import Drawn, blank_network, make_model
+        from leafwise.training.ppo.network import SampledOpponent, blank_network, make_model
         from leafwise.training.sb3 import PpoRun
 
         two, sees, own = self.game.players == 2, config.sees or OBSERVATION, config.network != SPARSE
@@ -119,7 +119,7 @@ class MaskedPpo(GatedLearner):
                 raise UserError(
                     f"expected --sees {views} for a torch module that learns by ppo, got {self.blank.sees!r}"
                 )
-            self.seated = Drawn(self.blank)
+            self.seated = SampledOpponent(self.blank)
         else:
             if sees in seen_by(self.game) and features_of(self.game, sees).invariant:
                 wanted = "expected --sees features+observation: symmetric positions share these features"

@@ -103,7 +103,13 @@ def kind_of(game: Game, told: Json) -> Any:
     studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
     if own or told["kind"] in NTUPLES:
         return importlib.import_module(own or f"{MODULE}.ntuples")
-    kind = "Chances" if told.get("head") == "chance" else "Positions" if studied or has_solver(game) else "Games"
+    kind = (
+        "WinChanceKind"
+        if told.get("head") == "chance"
+        else "SolverKind"
+        if studied or has_solver(game)
+        else "GamesKind"
+    )
     return getattr(importlib.import_module(f"{MODULE}.networks"), kind)()
 
 
@@ -149,22 +155,28 @@ def card(path: Path, kind: Any) -> str:
     told = load_tensors(path)[1]
     options = "".join(f", {name} = {value}" for name, value in told["options"].items())
     lines = [
-        f"# {told['game']}{options}: a shipped {kind.WHAT}",
+        f"# {told['game']}{options}: a {kind.WHAT}",
         "",
         *kind.about(path, told),
         f"`leafwise.load({source_of(path)!r})` loads it.",
         "",
+        "## Results",
+        "",
+        *kind.figures(told),
+        "",
+        "## Training",
+        "",
+        "The first command trains such a network today. The others made this file, each at the commit that it names.",
+        "",
+        f"- today: `{train_command(told)}`; the other options come from the game's recipe",
+        f"- time: {told['steps']:,} {kind.UNIT}, {told['seconds']:,.0f} s of processor time on {told['hardware']}",
+        *kind.made(told),
+        command_line("command", told["command"], told["commit"]),
     ]
-    lines.append(command_line("command", told["command"], told["commit"]))
     for start in starts(told):
         spent = f"{start['steps']:,} {kind.UNIT}, {start['seconds']:,.0f} s"
-        what = f"it started from a model ({spent}) of this command"
+        what = f"it started from an earlier model ({spent}) of this command"
         lines.append(command_line(what, start["command"], start["commit"]))
-    lines.append(
-        f"- today: `{train_command(told)}`; all other options have the values of the game's recipe, or the method's defaults"
-    )
-    lines.append(f"- {told['steps']:,} {kind.UNIT} in {told['seconds']:,.0f} s of processor time on {told['hardware']}")
-    lines += [*kind.made(told), "", *kind.figures(told), ""]
     lines.append(command_line("published with", f"{told['publication']} --run RUN", told["published_at"]))
     return "\n".join([*lines, ""])
 

@@ -1,9 +1,9 @@
 """Publishes sparse networks of three kinds, which differ in how they are measured.
 
-`Positions`: two-player games with an exact solver, on critical positions of the final seeds. If a shipped game has no solver, the
-card names the study that measures the file. `Games`: other games, by games of the final seeds compared with the hand-made leaf.
-`Chances`: single-player games that are won or lost; the network predicts the win probability, plays all variants, and is calibrated
-on request.
+`SolverKind`: two-player games with an exact solver, on critical positions of the final seeds. If a shipped game has no solver, the
+card names the study that measures the file. `GamesKind`: other games, by games of the final seeds compared with the hand-made
+leaf. `WinChanceKind`: single-player games that are won or lost. The network predicts the win probability, plays all variants, and
+is calibrated on request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.files import read_text
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork, load_sparse
-from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
+from leafwise.training.evaluation.agreement import SolvedPositions, SolverJob, critical_positions, has_solver
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, starts_of
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.matches import NamedPlayer, NetworkPlayer, meet, play_alone, play_pairs
@@ -33,9 +33,9 @@ from leafwise.training.evaluation.statistics import (
     share_interval,
 )
 from leafwise.training.execution import executor_for, in_pieces, map_pieces
-from leafwise.training.execution.executor import Own
+from leafwise.training.execution.executor import LocalRef
 from leafwise.training.execution.generations import call
-from leafwise.training.games import Played
+from leafwise.training.games import PlayedGames
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.runs import CALIBRATION_SEED, REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.loop import find_variant
@@ -55,7 +55,7 @@ def newest_of(source: Path, best: SparseNetwork) -> Prepared:
     return best.with_tensors(named(tensors, "newest")), state
 
 
-class Games:
+class GamesKind:
     """Networks measured by games of the final seeds, compared with the hand-made leaf or against it."""
 
     WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
@@ -91,18 +91,23 @@ class Games:
     def about(self, path: Path, told: Json) -> list[str]:
         """Returns what the model is."""
         layers, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
-        return [f"A network with a sparse first layer, layers {layers}, {size:.2f} MB."]
+        return [
+            f"The network has a sparse first layer. Widths of its layers: {layers}. Size of the file: {size:.2f} MB."
+        ]
 
     def made(self, told: Json) -> list[str]:
         """Returns how the model was chosen."""
-        return ["- chosen by games on selection seeds"]
+        return ["- selection: by games on selection seeds"]
 
     def figures(self, told: Json) -> list[str]:
         """Returns the table of figures."""
-        first, other = told["score"][0], f"hand-made (`{told['hand_made']}`)" if told["hand_made"] else "random play"
+        first = told["score"][0]
+        other = f"hand-made score `{told['hand_made']}`" if told["hand_made"] else "random play"
+        article = "the " if told["hand_made"] else ""
         if first["players"] == 2:
             lines = [
-                f"Mean result against {other} in the same search, a win 1, a loss -1, with 95 % intervals:",
+                f"The table shows the mean result against {article}{other} in the same search, with 95 % intervals.",
+                "A win counts 1, a loss -1.",
                 "",
                 "| search depth | games | mean |",
                 "|---|---|---|",
@@ -110,9 +115,9 @@ class Games:
             ]
         else:
             lines = [
-                "Mean return in the same search on the same seeds, with 95 % intervals:",
+                "The table shows mean returns in the same search on the same seeds, with 95 % intervals.",
                 "",
-                f"| search depth | games | learned | {other} |",
+                f"| search depth | games | network | {other} |",
                 "|---|---|---|---|",
             ]
             for s in told["score"]:
@@ -122,7 +127,7 @@ class Games:
         return [*lines, "", f"Games have {seeds_line(FINAL_SEED, FINAL_SEED + most - 1)}."]
 
 
-class Positions(Games):
+class SolverKind(GamesKind):
     """Networks compared with the exact solver on critical positions."""
 
     OPTIONS = ("solver_positions", "solver_opening_plies", "solver_opening_depth", "depths", "rematch", "half")
@@ -145,7 +150,7 @@ class Positions(Games):
             told["candidates"] or None,
             told["match_from_start"],
         )
-        points = (1 + play_pairs(Own((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
+        points = (1 + play_pairs(LocalRef((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
         mean, (low, high) = float(points.mean()), points_interval(points)
         print(
             f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True
@@ -162,7 +167,7 @@ class Positions(Games):
             yield {}
             return
         where = config.processes, config.cluster
-        with executor_for(Keeping(game), *where) as solvers:
+        with executor_for(SolverJob(game), *where) as solvers:
             judged = critical_positions(
                 game, config.solver_positions, FINAL_SEED, plies, config.solver_opening_depth, solvers
             )
@@ -177,18 +182,19 @@ class Positions(Games):
 
     def about(self, path: Path, told: Json) -> list[str]:
         """Returns what the model is."""
-        return [*super().about(path, told), "It says what a position is worth to the player who acts."]
+        return [
+            *super().about(path, told),
+            "It predicts the result for the player who acts, from -1 (a loss) to 1 (a win).",
+        ]
 
     def made(self, told: Json) -> list[str]:
         """Returns how the model was chosen."""
         words = told["command"].split()
         nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
-        if not nodes:
-            return ["- it learned from no solver, and was chosen by matches against earlier networks"]
-        return [
-            f"- a target is exact if the solver's alpha-beta search needs at most {nodes:,} nodes, without an opening table; else",
-            "  it is a value of the network's own search. The network was chosen by matches against earlier ones",
-        ]
+        targets = "values of its own search; no solver"
+        if nodes:
+            targets = f"exact values if the solver needs at most {nodes:,} nodes, else values of its own search"
+        return [f"- targets: {targets}", "- selection: by matches against earlier networks"]
 
     def figures(self, told: Json) -> list[str]:
         """Returns the table of figures, or where they are."""
@@ -196,17 +202,21 @@ class Positions(Games):
         if not first:
             page = "sizes" if told["options"] else "turns"
             return [
-                f"`python -m leafwise.experiments.{told['game']}.{page}` measures it; its page is",
-                f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
+                f"[A study](../../experiments/{told['game']}/{page}.md) measures its strength.",
+                f"`python -m leafwise.experiments.{told['game']}.{page}` repeats the study.",
             ]
         low, high = first["plies"]
-        ahead = f"actions of players who search {first['ahead']} decisions deep without a score"
+        players = "players who choose at random"
+        if first["ahead"]:
+            players = (
+                f"players who see wins and losses {first['ahead']} decisions ahead, and otherwise choose at random"
+            )
         lines = [
-            f"Share of {first['positions']} critical positions in which the search's choice keeps the game's value, with Wilson's",
-            f"95 % intervals. In a critical position some legal action loses value. They come after {low} to {high} "
-            f"{ahead if first['ahead'] else 'random actions'}:",
+            "A critical position has right and wrong actions: a wrong one makes the result worse under perfect play. The table",
+            f"shows how often a search chooses a right action in {first['positions']} critical positions, with Wilson's 95 %",
+            f"intervals. The positions come after {low} to {high} actions of {players}.",
             "",
-            f"| search depth | learned | hand-made (`{told['hand_made']}`) |",
+            f"| search depth | network | hand-made score `{told['hand_made']}` |",
             "|---|---|---|",
         ]
         for s in told["score"]:
@@ -215,7 +225,7 @@ class Positions(Games):
         return [*lines, "", f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used."]
 
 
-def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
+def kept(judged: SolvedPositions, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
     """Job: returns the share of decisions in which a leaf at a depth keeps the value, with its interval."""
     depth, name = piece
     leaf = network.evaluator(name) if name == "learned" else network.game.score()
@@ -228,10 +238,10 @@ def with_interval(share: float, positions: int) -> dict[str, float | None]:
     return {"mean": share, **bounds(share_interval(round(share * positions), positions))}
 
 
-class Chances(Games):
+class WinChanceKind(GamesKind):
     """Networks that predict the win probability of a single-player game, in all its variants."""
 
-    WHAT, UNIT = "network that says the chance to win", "iterations"
+    WHAT, UNIT = "network that predicts the chance to win", "iterations"
     OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")
 
     def variants(self, game: Game, config: Any) -> dict[str, Game]:
@@ -241,7 +251,7 @@ class Chances(Games):
 
     def played(
         self, network: SparseNetwork, wanted: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
-    ) -> Iterator[Played]:
+    ) -> Iterator[PlayedGames]:
         """Yields the games of each variant; `wanted` has the number of games and the depth."""
         with executor_for(call, config.processes, config.cluster) as executor:
             yield from play_alone(executor, network, wanted, first_seed, config.nodes)
@@ -272,7 +282,7 @@ class Chances(Games):
     def calibrated(self, network: SparseNetwork, config: Any) -> Prepared:
         """Returns a network calibrated on games of selection seeds, and how it was done."""
         wanted = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
-        games = Played.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
+        games = PlayedGames.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
         slope, offset = scaling(games.values, games.outcomes())
         print(f"log odds times {slope:.3f} {offset:+.3f}", flush=True)
         told = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
@@ -295,32 +305,35 @@ class Chances(Games):
 
     def about(self, path: Path, told: Json) -> list[str]:
         """Returns what the model is."""
-        widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
-        what = f"A sparse first layer and dense ones after it, widths {widths}, {size:.2f} MB; one network for all variants below."
-        return [what, "`search:learned,depth=2` plays with it,"]
+        return [
+            *super().about(path, told),
+            "One network serves all variants of the table. The player `search:learned,depth=2` uses it.",
+        ]
 
     def made(self, told: Json) -> list[str]:
-        """Returns how the model was scaled and chosen."""
-        lines = []
-        if scaled := told["calibrated"]:
-            lines = [
-                f"- the log odds that it says were then multiplied by {scaled['slope']:.3f} and changed by "
-                f"{scaled['offset']:+.3f},",
-                f"  which fits {scaled['games']} games in each variant on selection seeds from {scaled['first_seed']:,} on best",
-            ]
+        """Returns how the model was chosen and scaled."""
         selected = told["selected"]
-        return [*lines, f"- chosen by {selected['games']:,} games on selection seeds: won {selected['mean']:.1%}"]
+        lines = [
+            f"- selection: by {selected['games']:,} games on selection seeds, of which it won {selected['mean']:.1%}"
+        ]
+        if scaled := told["calibrated"]:
+            lines.append(
+                f"- calibration: the predicted log odds are multiplied by {scaled['slope']:.3f} and changed by "
+                f"{scaled['offset']:+.3f}. This was fitted to {scaled['games']} games of each variant on selection seeds from "
+                f"{scaled['first_seed']:,} on"
+            )
+        return lines
 
     def figures(self, told: Json) -> list[str]:
         """Returns the table of figures."""
-        limit = f"a search looks at no more than {told['nodes']} decisions below each action" if "nodes" in told else ""
-        if "search_nodes" in told:
-            limit = f"the player is `search:{told['game']},depth=1,nodes={told['search_nodes']}`, or `depth=2`"
         last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
+        player = f"search:{told['game']},depth=1,nodes={told['search_nodes']}"
         lines = [
-            f"Fair play on the {seeds_line(told['first_seed'], last)}; 95 %",
-            f"intervals by Wilson; {limit}. Calibration error:",
-            "the mean distance between the chance that the network says at a decision and the share of games then won, by tenths.",
+            f"The player is `{player}`, or the same with `depth=2`. It sees no hidden information. The games have",
+            f"{seeds_line(told['first_seed'], last)}. Intervals are Wilson's.",
+            "",
+            "The calibration error says how accurate the predicted chances are. It is the mean distance between the predicted",
+            "chance and the share of games won, in ten bins of the prediction.",
             "",
             "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",
             "|---|---|---|---|---|---|---|",

@@ -86,8 +86,9 @@ def about(path: Path, told: Json) -> list[str]:
     packed = [tensor for name, tensor in load_tensors(path)[0].items() if "low" in name]
     seen = sum(int(np.frombuffer(zlib.decompress(tensor.tobytes()), np.uint8).size) for tensor in packed)
     return [
-        f"An n-tuple network with {seen:,} entries that are not 0, in {path.stat().st_size / 1e6:.1f} MB.",
-        f"It values the potential still to come: each cell counts its points to the power of {told['power']}. Tuples: `{tuples}`.",
+        f"The n-tuple network has {seen:,} table entries other than 0. Size of the file: {path.stat().st_size / 1e6:.1f} MB.",
+        "It predicts the gain in potential until the end of the game. The potential of a board is the sum of",
+        f"`points ** {told['power']}` over its cells. Its tuples of cells, in hexadecimal digits: `{tuples}`.",
     ]
 
 
@@ -95,9 +96,9 @@ def made(told: Json) -> list[str]:
     """Returns how the model was packed."""
     loss = told["loss"]
     return [
-        f"- packed: entries are multiples of {told['step']:g}. The error is {loss['rms_error']:.2g} (root mean square) and at most",
-        f"  {loss['largest_error']:.2g}, where values are about {loss['mean_value']:,.0f} ({loss['rows']:,} states of games).",
-        f"  The mean score of {loss['games']} paired games at depth 1 changes by {loss['score_difference']:+,.0f} "
+        f"- packing: the file stores entries as multiples of {told['step']:g}. This changes values, which are about "
+        f"{loss['mean_value']:,.0f}, by {loss['rms_error']:.2g} (root mean square)",
+        f"- effect of packing: the mean score of {loss['games']} games at depth 1 changes by {loss['score_difference']:+,.0f} "
         f"(standard error {loss['standard_error']:,.0f})",
     ]
 
@@ -105,9 +106,9 @@ def made(told: Json) -> list[str]:
 def figures(told: Json) -> list[str]:
     """Returns the table of figures."""
     reached = [name for name in told["score"][0] if name.startswith(REACHED)]
-    cells = " | ".join(name.removeprefix(REACHED) for name in reached)
+    cells = " | ".join(f"reached {name.removeprefix(REACHED)}" for name in reached)
     lines = [
-        f"| search depth | games | mean score | 95 % interval | median | {cells} | ms per move |",
+        f"| search depth | games | mean score | 95 % interval | median score | {cells} | ms a move |",
         "|---|---|---|---|---|---|" + "---|" * len(reached),
     ]
     for s in told["score"]:
@@ -119,6 +120,6 @@ def figures(told: Json) -> list[str]:
     return [
         *lines,
         "",
-        f"Seeds from {told['score'][0]['first_seed']:,} on, which neither training nor selection used; the file itself was",
-        "measured, after packing. Milliseconds are processor time of the compiled games.",
+        '"Reached" is the share of the games that reached this tile. Milliseconds are processor time of the compiled games.',
+        f"Seeds from {told['score'][0]['first_seed']:,} on are used here; neither training nor selection used them.",
     ]

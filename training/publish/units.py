@@ -155,7 +155,7 @@ def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> V
     """Plays the games of a leaf in all variants of the recipe, one variant after another."""
     variants = valued_variants(game)
     pieces = list(product(variants, in_pieces(range(config.games), PIECE)))
-    parts = list(map_pieces(Valued(leaf, config), pieces, config.processes, config.cluster))
+    parts = list(map_pieces(ValuedGamesWork(leaf, config), pieces, config.processes, config.cluster))
     return ValuedGames(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "outcomes", "games"))
     )
@@ -169,7 +169,7 @@ def valued_variants(game: Game) -> list[Game]:
 
 
 @dataclass(frozen=True)
-class Valued:
+class ValuedGamesWork:
     """Plays jobs of a leaf's games: a variant and the numbers of its games."""
 
     make: Callable[[], Evaluator]

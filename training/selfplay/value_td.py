@@ -29,7 +29,7 @@ class ValueTd(selfplay.SelfPlay):
     """One run; the targets are the network's own values instead of root values of searches."""
 
     method = "value-td"
-    own = True
+    leaf_targets = True
 
 
 def train(config: Config) -> Path:

@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 from torch import Tensor, nn
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.training.ppo.network import ScaledRewards, Told
+from leafwise.training.ppo.network import LogCapture, ScaledRewards
 from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
 from leafwise.training.starship.grid import device_to_learn
 
@@ -74,7 +74,7 @@ class Value(nn.Module):
         return value
 
 
-def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
+def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, LogCapture]:
     """Returns the MaskablePPO, and where its figures appear."""
     model = MaskablePPO(
         "MultiInputPolicy",
@@ -91,7 +91,7 @@ def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
     policy.action_net = Logits(policy.features_extractor).to(model.device)
     policy.value_net = Value(policy.features_extractor).to(model.device)
     policy.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5)
-    told = Told()
+    told = LogCapture()
     model.set_logger(Logger(None, [told]))
     return model, told
 

@@ -102,16 +102,18 @@ def about(path: Path, told: dict[str, Any]) -> list[str]:
     """Returns what the model is."""
     widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
     return [
-        f"A convolution over the grid and the numbers beside it, widths {widths}, {size:.2f} MB.",
-        "It says what quality an unfinished ship will have, of any preset.",
-        "`leafwise ship gen --builder build:learned,depth=1` builds with it,",
+        "The network predicts the final quality of an unfinished ship, from 0 to 1, for the presets of the table. It is",
+        f"convolutional. Widths of its layers: {widths}. Size of the file: {size:.2f} MB.",
+        "`leafwise ship gen --builder build:learned,depth=1` builds with it.",
     ]
 
 
 def made(told: dict[str, Any]) -> list[str]:
     """Returns how the model was chosen."""
     chosen = told["selected"]
-    return [f"- chosen by {chosen['games']} ships of selection seeds: mean quality of the presets {chosen['mean']:.4f}"]
+    return [
+        f"- selection: by {chosen['games']} ships of selection seeds, with a mean quality of {chosen['mean']:.4f} over presets"
+    ]
 
 
 def figures(told: dict[str, Any]) -> list[str]:
@@ -123,10 +125,11 @@ def figures(told: dict[str, Any]) -> list[str]:
         for score in told["score"]
     ]
     return [
-        f"Ships on the hulls and requests of the {seeds_line(first, last)}, one placement ahead in one pass.",
-        "Quality is 0 where a ship is not valid. With 95 % intervals:",
+        "The table compares the mean quality of ships. The learned builder places each part once, and looks one placement",
+        "ahead. The hand-made builder gets the same hulls and requests. A ship that is not valid counts 0. The hulls have",
+        f"{seeds_line(first, last)}. Intervals are 95 % intervals.",
         "",
-        "| preset | learned | by hand | gain, paired | valid, learned |",
+        "| preset | learned builder | hand-made builder | gain, paired | valid ships of the learned builder |",
         "|---|---|---|---|---|",
         *rows,
     ]

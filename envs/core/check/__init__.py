@@ -1,1 +1,1 @@
-"""Holds a game to its contract: plays it in a process of its own, in three forms of which two check every index."""
+"""Checks that a game keeps its contract, by playing it in a separate process."""

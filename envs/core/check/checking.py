@@ -1,7 +1,7 @@
-"""`leafwise.check_game`: plays a game in a process of its own, and says which promise it breaks, or how the process died.
+"""`leafwise.check_game`: plays a game in a separate process and reports the first promise that it breaks.
 
-The process leaves a note of what it calls, in case it dies. `origin` says where a game comes from, so that another process can make
-it: a module and a name in it, or a piece of a script or notebook.
+The process writes to a heartbeat file what it calls, so that a crash or a hang can be explained. `origin` describes how another
+process makes the same game: a module and a name in it, or a piece of a script or notebook.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
-from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED, RuleFault, made_alike
 from leafwise.envs.core.check.inspection import compare_with_twin, game_twin, inspect_game
+from leafwise.envs.core.check.rule_caller import CHECKED, PLAIN, PLAYED, RuleFault, is_same_definition
 from leafwise.envs.core.contract.game import Game, check_is_game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
@@ -35,22 +35,24 @@ from leafwise.envs.core.programs import Process
 from leafwise.envs.core.ranges import Range, ranged
 
 PLAIN_SHARE = 0.4
-"""Share of the time for plain Python, which says more but sees fewer positions."""
+"""Share of the time for plain Python. It explains faults better, but checks fewer positions."""
 INSIDE = "LEAFWISE_CHECKING"
-"""Set in a process that checks: a module that calls `check_game` while it is imported starts no other."""
+"""Environment variable set in a checking process: `check_game` then starts no further process, for example while a module is
+imported.
+"""
 SWITCHES = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK")
-"""What an environment may say of how code is compiled; a process that checks has every form of it."""
-JOB, RESULT, NOTE = "job.json", "result.json", "note"
+"""Environment variables that decide how code is compiled; a checking process does without them, since it compiles every form."""
+JOB, RESULT, HEARTBEAT = "job.json", "result.json", "heartbeat"
 SIZE, LONGEST = 8192, 600
-"""Bytes of a note, and letters of a position in it."""
+"""Bytes of a heartbeat file, and the most letters of a position in it."""
 LAST_PRINTED = 200
-"""Lines that are looked at for what compiled code prints, which comes last."""
-LOOK_S = 0.25
+"""Last lines of output that are searched for what compiled code prints."""
+POLL_S = 0.25
 COMPILE_S, START_S = 600.0, 120.0
-"""Seconds that one rule may take to compile, and that importing the game may take at least."""
-UNTOLD = "index is out of bounds"
-"""What compiled code says in its exception; the numbers it prints."""
-OUTSIDE = re.compile(r"debug: IndexError: (index -?\d+) is out of bounds for (axis \d+ with size \d+)")
+"""Seconds that one rule may take to compile, and the least that importing the game may take."""
+NO_INDEX = "index is out of bounds"
+"""The text of an IndexError raised by compiled code; the index itself is only printed."""
+INDEX_ERROR = re.compile(r"debug: IndexError: (index -?\d+) is out of bounds for (axis \d+ with size \d+)")
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class Checked:
     """A game that kept its contract."""
 
     positions: int
-    """Different positions that were checked; 0 in a process that checks already."""
+    """Number of different positions that were checked; 0 inside a checking process."""
     notes: tuple[str, ...] = ()
-    """What is no fault and may be meant otherwise: two positions that look alike to who acts, and that a search tells apart."""
+    """Observations that may be intended, such as two positions that look alike to the player but not to a search."""
 
     def __str__(self) -> str:
         return "\n".join([f"ok, {self.positions:,} positions", *self.notes])
@@ -79,19 +81,21 @@ def check_game(
     gigabytes: Annotated[float, Range(0.5, 1_000_000)] = 4.0,
     call_seconds: Seconds = 60.0,
 ) -> Checked:
-    """Holds a game to its contract; prints "ok, 12,345 positions", or raises ContractError for the first promise it breaks.
+    """Plays a game and checks its contract; prints "ok, 12,345 positions", or raises ContractError for the first broken
+    promise.
 
-    Plays enumerated and random lines for about `seconds` of processor time, in a process of its own: as plain Python on arrays
-    that refuse every wrong index, compiled with every index checked, and compiled as it is played; the three are to
-    answer the same. Compiling comes on top. Nothing is written outside the arrays of that process, whatever a rule does. Two
-    positions that look alike to who acts and differ to a search are noted.
+    It plays enumerated and random lines for about `seconds` of processor time (0.1 to 1,000,000), in a separate process, in
+    three forms: as plain Python on arrays that refuse every wrong index, compiled with every index checked, and compiled as in
+    play. All three must give the same answers. Time for compiling comes on top. A faulty rule cannot write outside the arrays
+    of that process. Two positions that look alike to the player and differ to a search are noted.
 
-    `twin` is the same game again: another `Game`, or an object of plain Python with `read(text)`, which gives a position, and of a
-    position `player` ("first", "second", "chance", "nobody"), `legal` (action names), `play(position, name)`, `outcomes` (pairs of
-    probability and position), `returns` and `write`, which gives the text. `positions` are texts to look at besides.
+    `twin` is a second implementation: another `Game`, or an object of plain Python. The object has `read(text)`, which returns
+    a position. For a position it has `player` ("first", "second", "chance", "nobody"), `legal` (action names), `play(position,
+    name)`, `outcomes` (pairs of probability and position), `returns`, and `write`, which returns the text. `positions` are
+    texts of further positions to check.
 
-    It may use `gigabytes` of memory (0.5 or more), and `call_seconds` for one call of a rule. The game must stand under a
-    name in its module: a file, a package, a script or a notebook. Raises ValueError for numbers that cannot be.
+    The process may use `gigabytes` of memory (0.5 or more), and `call_seconds` for one call of a rule. The game must have a
+    name in its module, which may be a file, a package, a script or a notebook. Raises ValueError for arguments out of range.
     """
     check_is_game(game, "check_game")
     if not (twin is None or isinstance(twin, Game) or hasattr(twin, "read")):
@@ -100,32 +104,32 @@ def check_game(
         return Checked(0)
     times = {PLAIN: PLAIN_SHARE * seconds, CHECKED: (1 - PLAIN_SHARE) * seconds, PLAYED: 0.0}
     task = {"seconds": times, "texts": list(positions), "twins": twin is not None}
-    found = inspect_apart(game, task, gigabytes, call_seconds)
+    result = inspect_in_process(game, task, gigabytes, call_seconds)
     if twin is not None:
         other = game_twin(twin) if isinstance(twin, Game) else twin
-        for said in found["twins"]:
+        for answer in result["twins"]:
             try:
-                compare_with_twin(said, other)
+                compare_with_twin(answer, other)
             except RuleFault as fault:
                 raise ContractError(fault.line(game.name)) from None
-    checked = Checked(found["positions"], tuple(found["notes"]))
+    checked = Checked(result["positions"], tuple(result["notes"]))
     print(checked)
     return checked
 
 
-class Said(NamedTuple):
-    """What a note says."""
+class HeartbeatState(NamedTuple):
+    """What a checking process last wrote to its heartbeat file."""
 
     calls: int = 0
-    """Calls so far; where it stands still, nothing happens."""
+    """Number of calls so far; while it stays the same, the process is busy with one call."""
     compiling: bool = False
     rule: str = ""
     form: str = ""
     position: str = ""
 
 
-class Note:
-    """A file as memory, in which the checking process says what it calls before it does: so its death can be explained."""
+class Heartbeat:
+    """A memory-mapped file in which the checking process writes each call before it makes it."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -134,32 +138,34 @@ class Note:
             self._memory = mmap.mmap(file.fileno(), SIZE)
         self._calls, self._at = 0, b'"",""'
 
-    def stand(self, form: str, position: str) -> None:
-        """Says in which form, and at which position, rules are called from now on."""
+    def set_position(self, form: str, position: str) -> None:
+        """Sets the form and the position that later calls are reported with."""
         self._at = f"{json.dumps(form)},{json.dumps(position[:LONGEST])}".encode()
 
-    def calling(self, rule: str, *, compiling: bool = False) -> None:
-        """Says which rule is called now."""
+    def record_call(self, rule: str, *, compiling: bool = False) -> None:
+        """Writes which rule is called now."""
         self._calls += 1
-        said = b"[%d,%d,%s,%s]\0" % (self._calls, compiling, json.dumps(rule).encode(), self._at)
-        self._memory[: len(said)] = said
+        line = b"[%d,%d,%s,%s]\0" % (self._calls, compiling, json.dumps(rule).encode(), self._at)
+        self._memory[: len(line)] = line
 
-    def read(self) -> Said:
-        """Returns what was said last, by whatever process; nothing where it is being written."""
+    def read(self) -> HeartbeatState:
+        """Returns the latest entry, by any process; an empty one while it is being written."""
         try:
-            return Said(*json.loads(self._memory[:].partition(b"\0")[0]))
+            return HeartbeatState(*json.loads(self._memory[:].partition(b"\0")[0]))
         except ValueError:
-            return Said()
+            return HeartbeatState()
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Unmaps the file."""
         self._memory.close()
 
 
-def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call_s: float = 60.0) -> dict[str, Any]:
-    """Returns what `inspect_game` finds in a process of its own, given its keywords in `task`.
+def inspect_in_process(
+    game: Game, task: dict[str, Any], gigabytes: float = 4.0, call_s: float = 60.0
+) -> dict[str, Any]:
+    """Runs `inspect_game` in a separate process and returns its result; `task` holds its keyword arguments.
 
-    Raises ContractError for a fault of the game, its module or its process, RuntimeError for one of ours.
+    Raises ContractError for a fault of the game, its module or its process, and RuntimeError for a fault of the checker.
     """
     with tempfile.TemporaryDirectory(prefix="leafwise-check-") as name:
         folder = Path(name)
@@ -168,12 +174,12 @@ def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call
         environment = {name: value for name, value in os.environ.items() if name not in SWITCHES}
         environment[INSIDE] = "1"
         command = [sys.executable, "-m", "leafwise.envs.core.check.checking", str(folder)]
-        note = Note(folder / NOTE)
+        heartbeat = Heartbeat(folder / HEARTBEAT)
         with Process(command, environment=environment) as process:
-            ended = _end(process, note, call_s)
+            ended = _end(process, heartbeat, call_s)
             printed = process.last_lines(LAST_PRINTED)
-        last = note.read()
-        note.close()
+        last = heartbeat.read()
+        heartbeat.close()
         result = json.loads(read_text(folder / RESULT)) if (folder / RESULT).exists() else {}
     if not result and not last.rule:
         raise RuntimeError(f"expected a checking process to start, got {ended}: {' '.join(printed[-1:])}")
@@ -188,20 +194,20 @@ def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call
     if "problem" in result:
         raise ContractError(f"{game.name}: {result['problem']}")
     if "fault" in result:
-        line, indices = RuleFault(*result["fault"]).line(game.name), OUTSIDE.findall("\n".join(printed))
-        raise ContractError(line.replace(UNTOLD, " of ".join(indices[-1])) if indices else line)
+        line, indices = RuleFault(*result["fault"]).line(game.name), INDEX_ERROR.findall("\n".join(printed))
+        raise ContractError(line.replace(NO_INDEX, " of ".join(indices[-1])) if indices else line)
     return result
 
 
-def _end(process: Process, note: Note, call_s: float) -> str:
-    """Waits until a process ends, or stands still for too long; returns which, in words."""
+def _end(process: Process, heartbeat: Heartbeat, call_s: float) -> str:
+    """Waits until a process ends, or makes no call for too long; returns what happened, in words."""
     calls, still = -1, 0.0
-    while not process.wait(LOOK_S):
-        said = note.read()
-        still = still + LOOK_S if said.calls == calls else 0.0
-        calls = said.calls
-        starting = calls == 0 or said.rule == "import"
-        if still > (COMPILE_S if said.compiling else max(START_S, call_s) if starting else call_s):
+    while not process.wait(POLL_S):
+        state = heartbeat.read()
+        still = still + POLL_S if state.calls == calls else 0.0
+        calls = state.calls
+        starting = calls == 0 or state.rule == "import"
+        if still > (COMPILE_S if state.compiling else max(START_S, call_s) if starting else call_s):
             return f"no answer in {call_s:g} s"
     status = process.status or 0
     names = {-number: number.name for number in signal.Signals}
@@ -209,26 +215,28 @@ def _end(process: Process, note: Note, call_s: float) -> str:
     return crash if status < 0 else f"an end of the process (exit status {status})"
 
 
-def carry_out(job: dict[str, Any], note: Note) -> dict[str, Any]:
-    """Returns what came of a game: `positions` and `twins`, or a `fault`, a `problem` of its module, or our own `error`."""
-    note.calling("import")
+def run_job(job: dict[str, Any], heartbeat: Heartbeat) -> dict[str, Any]:
+    """Runs one check and returns `positions` and `twins`, or a `fault`, a `problem` of the game's module, or an `error` of the
+    checker.
+    """
+    heartbeat.record_call("import")
     try:
         game = load(job["origin"])
     except (Exception, SystemExit) as problem:
         return {"problem": f"expected a module that a new process can import, got {type(problem).__name__}: {problem}"}
     try:
-        return inspect_game(game, note=note, **job["task"])
+        return inspect_game(game, heartbeat=heartbeat, **job["task"])
     except RuleFault as fault:
         return {"fault": list(fault.args)}
     except MemoryError:
-        said = note.read()
-        return {"fault": [said.rule, "expected less memory to be used, got a MemoryError", said.position, None]}
+        state = heartbeat.read()
+        return {"fault": [state.rule, "expected less memory to be used, got a MemoryError", state.position, None]}
     except Exception:
         return {"error": traceback.format_exc()}
 
 
 def main(folder: Path) -> None:
-    """Carries out the job of a folder and writes what came of it; whatever is printed goes to standard error."""
+    """Runs the job in a folder and writes its result there; printed output goes to standard error."""
     os.dup2(2, 1)
     job = json.loads(read_text(folder / JOB))
     sys.path[:] = job["path"]
@@ -237,15 +245,15 @@ def main(folder: Path) -> None:
     except ImportError:  # Windows, where nothing limits memory
         pass
     else:
-        most = int(job["gigabytes"] * 2**30)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        limit = int(job["gigabytes"] * 2**30)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     temporary = folder / f"{RESULT}.new"
-    temporary.write_text(json.dumps(carry_out(job, Note(folder / NOTE))))
+    temporary.write_text(json.dumps(run_job(job, Heartbeat(folder / HEARTBEAT))))
     os.replace(temporary, folder / RESULT)
 
 
 SHIPPED = "leafwise_checked_main"
-"""The module that a script's or notebook's game becomes in the process that checks it."""
+"""Name of the module that a game of a script or notebook becomes in the checking process."""
 
 
 class ContractError(UserError):
@@ -253,38 +261,38 @@ class ContractError(UserError):
 
 
 def origin(game: Game, folder: Path) -> dict[str, Any]:
-    """Returns how to make a game in another process; raises ContractError in one line where it has no source.
+    """Returns how another process can make a game; raises ContractError in one line if it has no source.
 
-    What a script or a notebook made is written to a file in `folder`, with the statements that the game needs and no others.
+    For a game of a script or a notebook, the statements that it needs are written to a file in `folder`.
     """
     module = sys.modules.get(game.module) or importlib.import_module(game.module)
-    found = _place(module, game)
-    if found is None:
-        told = f"expected a game that its module {game.module!r} holds under a name, got one that it does not hold"
-        raise ContractError(f"{game.name}: {told}")
+    place = _place(module, game)
+    if place is None:
+        expected = f"expected a game that its module {game.module!r} holds under a name, got one that it does not hold"
+        raise ContractError(f"{game.name}: {expected}")
     name, path = game.module, Path(getattr(module, "__file__", None) or "")
     if name != "__main__" and not path.is_file():
         raise ContractError(f"{game.name}: expected a game with source, got module {name!r} without a file")
     if name == "__main__":
-        source = needed([read_text(path)] if path.is_file() else list(_cells(module)), found["attribute"])
+        source = needed([read_text(path)] if path.is_file() else list(_cells(module)), place["attribute"])
         if not source.strip():
             raise ContractError(f"{game.name}: expected a game whose source can be read (a file, a notebook), got none")
         name, path = SHIPPED, folder / f"{SHIPPED}.py"
         path.write_text(source, encoding="utf-8")
-    return {"module": name, "file": str(path.resolve()), **found}
+    return {"module": name, "file": str(path.resolve()), **place}
 
 
 def load(origin: Mapping[str, Any]) -> Game:
-    """Returns the game that an `origin` names."""
+    """Makes the game that an `origin` describes."""
     name, file = origin["module"], origin["file"]
-    found = getattr(sys.modules.get(name) or _imported(name, file), origin["attribute"])
+    game = getattr(sys.modules.get(name) or _imported(name, file), origin["attribute"])
     for key in origin["keys"]:
-        found = found[key]
-    return found.variant(**origin["options"])
+        game = game[key]
+    return game.variant(**origin["options"])
 
 
 def _imported(name: str, file: str) -> ModuleType:
-    """Imports a module by its name, or from its file where its name leads elsewhere."""
+    """Imports a module by name, or from its file if the name leads elsewhere."""
     try:
         module = importlib.import_module(name)
         if Path(module.__file__ or "").resolve() == Path(file).resolve():
@@ -301,7 +309,7 @@ def _imported(name: str, file: str) -> ModuleType:
 
 
 def _cells(main: ModuleType) -> Iterator[str]:
-    """Yields what was typed so far: a notebook's cells (IPython keeps them as `In`), or the lines of Python's own prompt."""
+    """Yields what was typed so far: the cells of a notebook (IPython keeps them as `In`), or the lines of Python's own prompt."""
     typed = getattr(main, "In", None)
     if isinstance(typed, list) and all(isinstance(cell, str) for cell in typed):
         yield from typed
@@ -311,11 +319,11 @@ def _cells(main: ModuleType) -> Iterator[str]:
 
 
 def _place(module: ModuleType, game: Game) -> dict[str, Any] | None:
-    """Returns where a module holds a game: a name, keys below it, and the options that make its variant; itself first."""
+    """Finds a game in a module: a name, keys below it, and the options that make its variant. The game itself comes first."""
     for name, keys, other in sorted(_held(module), key=lambda held: held[2] is not game):
         options = {**{name: other.defaults[name] for name in other.given_options}, **game.given_options}
         known = other is game or (other.name == game.name and set(other.defaults) == set(game.defaults))
-        if known and made_alike(other if other is game else other.variant(**options), game):
+        if known and is_same_definition(other if other is game else other.variant(**options), game):
             return {"attribute": name, "keys": keys, "options": {} if other is game else options}
     return None
 
@@ -334,10 +342,11 @@ def _held(module: ModuleType) -> Iterator[tuple[str, list[Any], Game]]:
 
 
 def needed(cells: Sequence[str], name: str) -> str:
-    """Returns the source with only those top-level statements that `name` depends on, each on its old line; none without it.
+    """Returns the source with only the top-level statements that `name` depends on, each on its old line; empty if nothing
+    binds `name`.
 
-    `cells` are the parts of the source in the order in which they ran: a notebook's cells, or one script. Statements are kept
-    that bind a name which is needed, and those that change the thing: `table[3] = 5`, `names.append(1)`.
+    `cells` are the parts of the source in the order in which they ran: the cells of a notebook, or one script. Kept are
+    statements that bind a needed name or change its object, such as `table[3] = 5` and `names.append(1)`.
     """
     source = "\n".join(_readable(cell) for cell in cells)
     lines, kept, wanted, is_bound = source.splitlines(), set[int](), {name}, False
@@ -356,7 +365,7 @@ def needed(cells: Sequence[str], name: str) -> str:
 
 
 def _readable(cell: str) -> str:
-    """Returns a cell without the lines that only a notebook understands; an unreadable one as empty lines."""
+    """Returns a cell without notebook commands; a cell that does not parse becomes empty lines."""
     lines = ["" if line.lstrip().startswith(("%", "!", "?")) else line for line in cell.splitlines()]
     text = "\n".join(lines)
     try:
@@ -373,7 +382,7 @@ def _bound(statement: ast.stmt) -> set[str]:
 
 
 def _changed(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names of things that a statement changes: `table[3] = 5`, `names.append(1)`."""
+    """Yields the names of objects that a statement changes: `table[3] = 5`, `names.append(1)`."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return
     for node in ast.walk(statement):

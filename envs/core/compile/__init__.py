@@ -1,1 +1,1 @@
-"""Compiles plain Python: the only room that knows numba and llvmlite."""
+"""Compiles plain Python with numba; no other folder uses numba or llvmlite."""

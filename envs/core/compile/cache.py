@@ -1,10 +1,10 @@
-"""Where compiled code is kept: one folder for the sources of a room and of what it is compiled with.
+"""Keeps compiled code on disk: one folder per room, named by a hash of the sources that its code is compiled from.
 
-An edited rule never meets an old search, since the folder's name is a hash of the sources. `LEAFWISE_CACHE_DIR` moves the cache.
+A changed source means another folder, so no rule runs with outdated code. `LEAFWISE_CACHE_DIR` moves the cache.
 
-`fingerprint` is what a function inside a factory is bound to, as a hash that is the same in every process. Numba keys the machine
-code of a closure by what it closes over, and compiled functions never compare equal in another process. Here they are told by their
-names, which hold the hash of their sources, and by their own fingerprints.
+`fingerprint` hashes what a function inside a factory closes over, equally in every process. Numba keys a closure's machine code
+by the objects that it closes over, and compiled functions never compare equal in another process. Here they are identified by
+their names, which contain the hash of their sources, and by their own fingerprints.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ SHARED = ("envs/core", "search", "models")
 FLOORS = ("envs", "search", "models", "training", "experiments")
 """Folders of the package that hold compiled code."""
 
-TOLD = "LEAFWISE_NOT_KEPT"
-"""The environment variable that holds why compiled code is not kept, once that was said."""
+WARNED = "LEAFWISE_NOT_KEPT"
+"""Environment variable with the reason why compiled code is not kept, once a warning has said so."""
 
 KEEP_FOLDERS = 4
-"""Cache folders kept per room; older ones are removed when a new one is made."""
+"""Cache folders to keep per room; a new one replaces the oldest."""
 
 
-def tell_not_kept(problem: OSError, what: str = "compiled code is not kept, every start compiles it again") -> None:
-    """Warns, once for each reason, what cannot be kept; processes started from here do not say it again."""
+def warn_not_kept(problem: OSError, what: str = "compiled code is not kept, every start compiles it again") -> None:
+    """Warns, once for each reason, about what cannot be kept; processes started from here do not repeat it."""
     reason = problem.strerror or str(problem)
-    if os.environ.get(TOLD) != reason:
-        os.environ[TOLD] = reason
+    if os.environ.get(WARNED) != reason:
+        os.environ[WARNED] = reason
         warnings.warn(f"{what}: {reason}", stacklevel=3)
 
 
 def cache_root() -> Path:
-    """Returns the folder under which compiled code is kept: `LEAFWISE_CACHE_DIR`, or the user's cache folder.
+    """Returns the folder of all compiled code: `LEAFWISE_CACHE_DIR`, or a folder in the user's cache folder.
 
-    Raises OSError where neither is known: without `HOME`, a user whom the system does not know has no folder.
+    Raises OSError if there is neither: a user unknown to the system has no folder when `HOME` is not set.
     """
     if named := os.environ.get("LEAFWISE_CACHE_DIR"):
         return _home(named)
@@ -69,7 +69,7 @@ def cache_root() -> Path:
 
 
 def _home(path: str) -> Path:
-    """Returns a path whose ~ is the user's home folder; raises OSError where the system knows of none."""
+    """Expands ~ in a path; raises OSError if the system knows no home folder."""
     expanded = os.path.expanduser(path)
     if expanded[0] == "~":
         raise OSError(f"expected a home folder for {path!r}, found none; set HOME or LEAFWISE_CACHE_DIR")
@@ -77,9 +77,9 @@ def _home(path: str) -> Path:
 
 
 def cache_folder(source: Path, flags: str) -> Path | None:
-    """Returns the folder for code that is compiled with `flags` for the room (or file) of `source`, made if need be.
+    """Returns the cache folder for code compiled with `flags`, for the room (or file) of `source`; makes it if needed.
 
-    None, with a warning, where none can be written, and where there is no source to read, as at a prompt.
+    Returns None, with a warning, if no folder is writable; also None if there is no source file, as at a prompt.
     """
     room = room_of(source)
     if _is_of_package(room):
@@ -90,13 +90,13 @@ def cache_folder(source: Path, flags: str) -> Path | None:
 
 
 def _sources(room: Path) -> list[Path]:
-    """Returns the sources of a room, or the file that it is."""
+    """Returns the source files of a room, which may be a single file."""
     return sorted(room.rglob("*.py")) if room.is_dir() else [room]
 
 
 @functools.cache
 def room_of(source: Path) -> Path:
-    """Returns what `source` belongs to: its top package folder below `envs`, or the file itself outside a package."""
+    """Returns the room of a source file: the package folder below `envs`, or the file itself outside a package."""
     if source.suffix != ".py":
         return source
     if not (source.parent / "__init__.py").exists():
@@ -109,12 +109,12 @@ def room_of(source: Path) -> Path:
 
 @functools.cache
 def _is_of_package(room: Path) -> bool:
-    """Returns whether a room is one of the package's own."""
+    """Whether a room belongs to this package."""
     return any(PACKAGE / floor in (room, *room.parents) for floor in FLOORS)
 
 
 def _digest(room: Path) -> str:
-    """Returns a hash of the names and texts of a room's sources."""
+    """Returns a hash of the names and texts of a room's source files."""
     digest = hashlib.sha256()
     for path in _sources(room):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -123,7 +123,7 @@ def _digest(room: Path) -> str:
 
 @functools.cache
 def _package_digest(room: Path) -> str:
-    """Returns the same of a room of the package, as it was when it was first asked for in this process."""
+    """Returns the `_digest` of a room of this package, computed once per process."""
     return _digest(room)
 
 
@@ -131,22 +131,22 @@ def _package_digest(room: Path) -> str:
 def _folder(room: Path, flags: str, changed: tuple[int, ...]) -> Path | None:
     """Returns the cache folder for a room.
 
-    `changed`, when each of its sources was written, lets an edit be seen where a game outside the package is loaded again. What is
-    in the package is read once a process: later edits are not what runs in it.
+    `changed` are the times of the last writes to its files, so that edits to a game outside the package are noticed. Sources of
+    this package are read once per process: a later edit does not change the code that runs.
     """
     shared = [_package_digest(PACKAGE / name) for name in SHARED]
-    own = _package_digest(room) if _is_of_package(room) else _digest(room)
-    told = f"{numba.__version__} {sys.version_info[:2]} {flags} {shared} {own}"
+    digest = _package_digest(room) if _is_of_package(room) else _digest(room)
+    key = f"{numba.__version__} {sys.version_info[:2]} {flags} {shared} {digest}"
     try:
-        folder = cache_root() / f"{room.stem}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-        fresh = not folder.exists()
+        folder = cache_root() / f"{room.stem}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+        is_new = not folder.exists()
         own_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:
-        tell_not_kept(problem)
+        warn_not_kept(problem)
         return None
-    if fresh:
+    if is_new:
         _prune(folder)
     return folder
 
@@ -159,21 +159,21 @@ def _prune(newest: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-class _Nameless(Exception):
-    """Something bound cannot be told in another process."""
+class _NotHashable(Exception):
+    """A bound object has no identity outside this process."""
 
 
-def fingerprint(fn: Callable[..., Any], *how: bool) -> str | None:
-    """Returns a hash of a function's code, of all that it closes over and of how it is compiled; None if something has no name
-    outside this process.
+def fingerprint(fn: Callable[..., Any], *options: bool) -> str | None:
+    """Returns a hash of a function's code, of everything that it closes over, and of its compile options.
 
-    Raises TypeError for what compiled code cannot be bound to.
+    Returns None if one of these has no identity outside this process. Raises TypeError for objects that compiled code cannot be
+    bound to.
     """
     digest = hashlib.sha256()
     try:
-        for part in (*map(repr, how), *_parts(fn)):
+        for part in (*map(repr, options), *_parts(fn)):
             digest.update(part.encode() + b"\0")
-    except _Nameless:
+    except _NotHashable:
         return None
     return digest.hexdigest()
 
@@ -186,19 +186,21 @@ def _parts(fn: Callable[..., Any]) -> Iterator[str]:
     if source.is_file():
         yield _hash_of(source)
     for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
-        yield from (name, "itself" if name == code.co_name else _told(cell.cell_contents))
+        yield from (name, "itself" if name == code.co_name else _identity(cell.cell_contents))
     yield from _globals(code, fn.__globals__)
 
 
 @cache
 def _hash_of(source: Path) -> str:
-    """Returns the hash of a source when it was first asked for: one edited later is not what this process runs."""
+    """Returns the hash of a source file at the first call: a later edit does not change the code that runs."""
     return hashlib.sha256(source.read_bytes()).hexdigest()
 
 
-def _globals(code: CodeType, own: dict[str, Any]) -> Iterator[str]:
-    """Yields what code may read of its module, and of modules that are named there: no folder's name need tell of their sources."""
-    scopes = [own]
+def _globals(code: CodeType, namespace: dict[str, Any]) -> Iterator[str]:
+    """Yields the globals that code may read, in its module and in modules that it names, since the folder's hash may not cover
+    these.
+    """
+    scopes = [namespace]
     for scope in scopes:
         for name in code.co_names:
             thing = scope.get(name)
@@ -207,7 +209,7 @@ def _globals(code: CodeType, own: dict[str, Any]) -> Iterator[str]:
                     scopes.append(vars(thing))
             elif hasattr(thing, "py_func") or not callable(thing):
                 with suppress(TypeError):  # what compiled code cannot read
-                    yield from (name, _told(thing))
+                    yield from (name, _identity(thing))
 
 
 def _code(code: CodeType) -> Iterator[str]:
@@ -217,19 +219,19 @@ def _code(code: CodeType) -> Iterator[str]:
         if isinstance(constant, CodeType):
             yield from _code(constant)
         else:
-            yield _told(constant)
+            yield _identity(constant)
 
 
-def _told(thing) -> str:
-    """Returns what tells a thing that is bound from others."""
+def _identity(thing) -> str:
+    """Returns a text that identifies a bound object in every process."""
     if hasattr(thing, "py_func"):
         if getattr(thing, "ident", None) is None:  # compiled, and not kept on disk
-            raise _Nameless
+            raise _NotHashable
         return f"{thing.ident} {thing.bound}"
     if isinstance(thing, np.ndarray):
         return f"array {thing.dtype} {thing.shape} {hashlib.sha256(thing.tobytes()).hexdigest()}"
     if isinstance(thing, (tuple, frozenset)):
-        return f"{type(thing).__name__} " + " ".join(map(_told, thing))
+        return f"{type(thing).__name__} " + " ".join(map(_identity, thing))
     if thing is None or isinstance(thing, (bool, int, float, str, bytes, np.generic)):
         return f"{type(thing).__name__} {thing!r}"
     if isinstance(thing, ModuleType):

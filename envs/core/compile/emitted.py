@@ -1,7 +1,8 @@
-"""What compiled code asks of LLVM directly: prefetching, the vector loops of networks, the system's clocks, arguments that stay.
+"""Instructions of compiled code that call LLVM directly: prefetching, vector loops for networks, system clocks, bound
+arguments.
 
-Before it runs anything, numba finds out the types of all that it is given and takes each array apart: microseconds, for the `T` of
-a game, where the work takes less than one. `hold` writes down where the arrays are, and what is compiled reads it from there.
+For each call numba determines the types of all arguments and unpacks each array. For a game's `T` that takes microseconds, and
+the work itself often less than one. `bind_arguments` stores the addresses once, and compiled code reads them there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numba.np import arrayobj
 
 @intrinsic
 def prefetch(typing, array, index):
-    """Starts to load `array[index]` into the cache: LLVM's prefetch of an address to read, to be kept."""
+    """Starts to load `array[index]` into the cache with LLVM's prefetch instruction, for reading."""
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -40,18 +41,18 @@ def prefetch(typing, array, index):
 
 
 SLOW_EXTRACTION = ("bdver4", "znver1", "znver2")
-"""Processors that have the instruction and take a hundred times as long for it."""
+"""Processors on which the instruction takes a hundred times as long."""
 EXTRACTS = bool(
-    getattr(numba.config, "CPU_NAME", None) is None  # else for another processor than this one
+    getattr(numba.config, "CPU_NAME", None) is None  # otherwise the code is for another processor
     and llvm.get_host_cpu_features().get("bmi2")
     and llvm.get_host_cpu_name() not in SLOW_EXTRACTION
 )
-"""Whether one instruction gathers the bits of a word that a mask names."""
+"""Whether one instruction gathers the bits selected by a mask."""
 
 
 @intrinsic
 def extract_bits(typing, word, mask):
-    """Returns the bits of `word` at which `mask` has ones, side by side from bit 0 on; both uint64."""
+    """Returns the bits of `word` (uint64) that `mask` (uint64) selects, side by side from bit 0 on."""
 
     def generate(context, builder, signature, arguments):
         number = ir.IntType(64)
@@ -62,18 +63,18 @@ def extract_bits(typing, word, mask):
 
 
 HAS_CLOCKS = hasattr(time, "clock_gettime_ns") and sys.maxsize > 1 << 32
-"""Whether compiled code can read a clock here: by `clock_gettime` of POSIX, with its times in 64 bits."""
+"""Whether compiled code can read a clock: with POSIX's `clock_gettime`, and times of 64 bits."""
 NANOSECONDS = 1_000_000_000
 
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 SUM_WIDTHS, DENSE_WIDTHS = (32, 4, 1), (16, 4, 1)
-"""Columns taken together, as long as there are so many: vector instructions, which numba's loops over slices seldom become."""
+"""Columns to handle together, widest first, in vector instructions, which numba rarely makes of loops over slices."""
 CONTRACT = ("contract",)
-"""Lets a product and a sum be one instruction."""
+"""Allows a product and a sum to become one instruction."""
 
 
 def _load(builder, pointer, index, width: int):
-    """Emits the load of `width` floats from an index on."""
+    """Emits a load of `width` floats from `index` on."""
     address = builder.gep(pointer, [index])
     return builder.load(builder.bitcast(address, ir.VectorType(FLOAT, width).as_pointer()), align=4)
 
@@ -84,14 +85,14 @@ def _store(builder, value, pointer, index, width: int) -> None:
 
 
 def _spread(builder, number, width: int):
-    """Emits a vector of one float, `width` times."""
-    place, vector = ir.IntType(32), ir.VectorType(FLOAT, width)
-    alone = builder.insert_element(vector(ir.Undefined), number, place(0))
-    return builder.shuffle_vector(alone, vector(ir.Undefined), ir.VectorType(place, width)([0] * width))
+    """Emits a vector of `width` copies of one float."""
+    index, vector = ir.IntType(32), ir.VectorType(FLOAT, width)
+    first = builder.insert_element(vector(ir.Undefined), number, index(0))
+    return builder.shuffle_vector(first, vector(ir.Undefined), ir.VectorType(index, width)([0] * width))
 
 
 def _by_columns(builder, columns, widths: tuple[int, ...], body: Callable[[Any, int], None]) -> None:
-    """Emits `body` for all columns, as many at once as there are."""
+    """Emits `body` for all columns, in blocks as wide as fit."""
     done = columns.type(0)
     for width in widths:
         end = builder.sub(columns, builder.urem(columns, columns.type(width)))
@@ -102,7 +103,7 @@ def _by_columns(builder, columns, widths: tuple[int, ...], body: Callable[[Any, 
 
 @intrinsic
 def sum_rows(typing, out, bias, rows, which, n):
-    """As `intrinsics.sum_rows_loops`."""
+    """Does the same as `intrinsics.sum_rows_loops`, with vectors."""
 
     def generate(context, builder, signature, arguments):
         to, biases, table, chosen = (
@@ -116,8 +117,8 @@ def sum_rows(typing, out, bias, rows, which, n):
             total = cgutils.alloca_once_value(builder, _load(builder, biases.data, column, width))
             with cgutils.for_range(builder, count) as loop:
                 row = builder.load(builder.gep(chosen.data, [loop.index]))
-                place = builder.add(builder.mul(row, columns), column)
-                builder.store(builder.fadd(builder.load(total), _load(builder, table.data, place, width)), total)
+                index = builder.add(builder.mul(row, columns), column)
+                builder.store(builder.fadd(builder.load(total), _load(builder, table.data, index, width)), total)
             _store(builder, builder.load(total), to.data, column, width)
 
         _by_columns(builder, columns, SUM_WIDTHS, body)
@@ -128,17 +129,17 @@ def sum_rows(typing, out, bias, rows, which, n):
 
 @intrinsic
 def add_runs(typing, total, share, table, i, first, j, second, more):
-    """As `intrinsics.add_runs_loops`."""
-    four, place = 4, ir.IntType(32)
+    """Does the same as `intrinsics.add_runs_loops`, with vectors."""
+    four, index = 4, ir.IntType(32)
 
     def generate(context, builder, signature, arguments):
         values = context.make_array(signature.args[2])(context, builder, arguments[2]).data
 
         def vector(tuple_of_four, kind):
-            found = ir.VectorType(kind, four)(ir.Undefined)
+            result = ir.VectorType(kind, four)(ir.Undefined)
             for k, number in enumerate(cgutils.unpack_tuple(builder, tuple_of_four)):
-                found = builder.insert_element(found, number, place(k))
-            return found
+                result = builder.insert_element(result, number, index(k))
+            return result
 
         def chain(terms, at):
             before, *after = cgutils.unpack_tuple(builder, terms)
@@ -147,11 +148,11 @@ def add_runs(typing, total, share, table, i, first, j, second, more):
                 sums = builder.fadd(sums, _spread(builder, term, four))
             return builder.fpext(sums, ir.VectorType(DOUBLE, four))
 
-        worth = builder.fadd(chain(arguments[4], arguments[3]), chain(arguments[6], arguments[5]))
-        worth = builder.fadd(worth, vector(arguments[7], DOUBLE))
-        sums = builder.fadd(vector(arguments[0], DOUBLE), builder.fmul(vector(arguments[1], DOUBLE), worth))
+        sums_of_runs = builder.fadd(chain(arguments[4], arguments[3]), chain(arguments[6], arguments[5]))
+        sums_of_runs = builder.fadd(sums_of_runs, vector(arguments[7], DOUBLE))
+        sums = builder.fadd(vector(arguments[0], DOUBLE), builder.fmul(vector(arguments[1], DOUBLE), sums_of_runs))
         return context.make_tuple(
-            builder, signature.return_type, [builder.extract_element(sums, place(k)) for k in range(four)]
+            builder, signature.return_type, [builder.extract_element(sums, index(k)) for k in range(four)]
         )
 
     return types.UniTuple(types.float64, four)(total, share, table, i, first, j, second, more), generate
@@ -159,7 +160,7 @@ def add_runs(typing, total, share, table, i, first, j, second, more):
 
 @intrinsic
 def dense(typing, out, x, weights, start, n, columns):
-    """As `intrinsics.dense_loops`."""
+    """Does the same as `intrinsics.dense_loops`, with vectors."""
     together = 4
 
     def generate(context, builder, signature, arguments):
@@ -167,11 +168,11 @@ def dense(typing, out, x, weights, start, n, columns):
             context.make_array(kind)(context, builder, value).data
             for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
         )
-        begin, rows, wide = (
+        begin, rows, row_size = (
             context.cast(builder, value, kind, types.intp)
             for kind, value in zip(signature.args[3:], arguments[3:], strict=True)
         )
-        biases = builder.add(begin, builder.mul(rows, wide))
+        biases = builder.add(begin, builder.mul(rows, row_size))
         step = rows.type(together)
 
         def body(column, width: int) -> None:
@@ -185,13 +186,13 @@ def dense(typing, out, x, weights, start, n, columns):
                     value = builder.load(builder.gep(inputs, [row]))
                     value = builder.select(builder.fcmp_ordered(">", value, FLOAT(0)), value, FLOAT(0))
                     spread = _spread(builder, value, width)
-                    place = builder.add(builder.add(begin, builder.mul(row, wide)), column)
-                    product = builder.fmul(spread, _load(builder, table, place, width), flags=CONTRACT)
+                    index = builder.add(builder.add(begin, builder.mul(row, row_size)), column)
+                    product = builder.fmul(spread, _load(builder, table, index, width), flags=CONTRACT)
                     builder.store(builder.fadd(builder.load(total), product, flags=CONTRACT), total)
             pairs = [builder.fadd(builder.load(sums[k]), builder.load(sums[k + 1])) for k in (0, 2)]
             _store(builder, builder.fadd(*pairs), to, column, width)
 
-        _by_columns(builder, wide, DENSE_WIDTHS, body)
+        _by_columns(builder, row_size, DENSE_WIDTHS, body)
         return context.get_dummy_value()
 
     return types.void(out, x, weights, start, n, columns), generate
@@ -199,18 +200,18 @@ def dense(typing, out, x, weights, start, n, columns):
 
 @intrinsic
 def read_clock(typing, number):
-    """Returns the nanoseconds on a clock of the system, by its number; 0 where it cannot be read."""
+    """Returns the time of a system clock, given by number, in nanoseconds; 0 if it cannot be read."""
 
     def generate(context, builder, signature, arguments):
         word = ir.IntType(64)
         if not HAS_CLOCKS:
             return word(0)
-        told = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
+        timespec = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
         which = builder.trunc(context.cast(builder, arguments[0], signature.args[0], types.int64), ir.IntType(32))
-        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32), told.type])
-        builder.call(cgutils.get_or_insert_function(builder.module, kind, "clock_gettime"), [which, told])
-        whole, rest = (builder.extract_value(builder.load(told), k) for k in range(2))
-        return builder.add(builder.mul(whole, word(NANOSECONDS)), rest)
+        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32), timespec.type])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "clock_gettime"), [which, timespec])
+        seconds, nanoseconds = (builder.extract_value(builder.load(timespec), k) for k in range(2))
+        return builder.add(builder.mul(seconds, word(NANOSECONDS)), nanoseconds)
 
     return types.int64(number), generate
 
@@ -218,31 +219,31 @@ def read_clock(typing, number):
 WORD = ir.IntType(64)
 
 
-class Held(types.Type):
-    """The type, in compiled code, of arguments that stay: the address of their words."""
+class BoundArguments(types.Type):
+    """The numba type of bound arguments: the address of the words that describe them."""
 
     def __init__(self, kinds: tuple[Any, ...]) -> None:
         self.kinds = kinds
-        super().__init__(name=f"held{kinds}")
+        super().__init__(name=f"bound{kinds}")
 
     @property
     def key(self):
-        """What tells it from other types."""
+        """Identifies the type."""
         return self.kinds
 
 
 class _Address(int):
-    """The address of what `arguments` are made of, for as long as it lives itself."""
+    """The address of the words of bound arguments; keeps them alive."""
 
     words: Any
     arguments: tuple[Any, ...]
 
 
-def hold(function: Callable[..., Any], *arguments) -> Callable[[], Any]:
-    """Returns a call of `function(held)` with arguments that stay: `held[0]`, `held[1]`, ... in the function, as in a tuple.
+def bind_arguments(function: Callable[..., Any], *arguments) -> Callable[[], Any]:
+    """Returns a call of `function(bound)` without arguments, in which `bound[0]`, `bound[1]`, ... are `arguments`.
 
-    They are arrays, numbers or tuples of these; TypeError for others. It is compiled at once. What is written into the arrays
-    later is seen by the call, which keeps them alive.
+    `arguments` are arrays, numbers or tuples of these; raises TypeError for others. The function is compiled at once. The call
+    keeps the arrays alive and sees later changes of their contents.
     """
     if not hasattr(function, "ident"):  # compiled without numba's inner parts, or not at all
         return partial(function, arguments)
@@ -250,16 +251,16 @@ def hold(function: Callable[..., Any], *arguments) -> Callable[[], Any]:
     words = np.array([word for pair in zip(kinds, arguments, strict=True) for word in words_of(*pair)], dtype=np.uint64)
     address = _Address(words.ctypes.data)
     address.words, address.arguments = words, arguments
-    return partial(function.compile((Held(kinds),)), address)  # type: ignore[attr-defined]
+    return partial(function.compile((BoundArguments(kinds),)), address)  # type: ignore[attr-defined]
 
 
-def words_of(kind, value, place: Callable[[Any], int] = lambda array: array.ctypes.data) -> Iterator[int]:
-    """Yields the words with which `_value` finds an argument again; `place` says at which address an array stands."""
+def words_of(kind, value, address_of: Callable[[Any], int] = lambda array: array.ctypes.data) -> Iterator[int]:
+    """Yields the words that describe an argument to compiled code; `address_of` returns the address of an array."""
     if isinstance(kind, types.BaseTuple):
-        for part, own in zip(kind, value, strict=True):  # type: ignore[call-overload]
-            yield from words_of(part, own, place)
+        for part, value_part in zip(kind, value, strict=True):  # type: ignore[call-overload]
+            yield from words_of(part, value_part, address_of)
     elif isinstance(kind, types.Array):
-        yield from (place(value), *value.shape, *(stride % (1 << 64) for stride in value.strides))
+        yield from (address_of(value), *value.shape, *(stride % (1 << 64) for stride in value.strides))
     elif isinstance(kind, (types.Integer, types.Boolean)):
         yield int(value) % (1 << 64)
     elif isinstance(kind, types.Float):
@@ -268,11 +269,11 @@ def words_of(kind, value, place: Callable[[Any], int] = lambda array: array.ctyp
         raise TypeError(f"expected arrays, numbers or tuples of these, got {value!r}")
 
 
-def _value(context, builder, kind, words: Iterator[Any]):
-    """Emits an argument, made of the next words."""
+def _load_argument(context, builder, kind, words: Iterator[Any]):
+    """Emits code that loads one argument from its words."""
     if isinstance(kind, types.BaseTuple):
         parts: Any = kind
-        return context.make_tuple(builder, kind, [_value(context, builder, part, words) for part in parts])
+        return context.make_tuple(builder, kind, [_load_argument(context, builder, part, words) for part in parts])
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder)
         data = builder.inttoptr(next(words), context.get_data_type(kind.dtype).as_pointer())
@@ -280,20 +281,20 @@ def _value(context, builder, kind, words: Iterator[Any]):
         size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
         arrayobj.populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
         return array._getvalue()
-    word, own = next(words), context.get_value_type(kind)
+    word, target = next(words), context.get_value_type(kind)
     if isinstance(kind, types.Float):
         double = builder.bitcast(word, ir.DoubleType())
-        return double if own == double.type else builder.fptrunc(double, own)
-    return word if own == WORD else builder.trunc(word, own)
+        return double if target == double.type else builder.fptrunc(double, target)
+    return word if target == WORD else builder.trunc(word, target)
 
 
-@register_model(Held)
-class _HeldModel(models.PrimitiveModel):
+@register_model(BoundArguments)
+class _BoundArgumentsModel(models.PrimitiveModel):
     def __init__(self, manager, kind) -> None:
         super().__init__(manager, kind, WORD)
 
 
-@unbox(Held)
+@unbox(BoundArguments)
 def _address_of(kind, given, c):
     return NativeValue(c.pyapi.long_as_longlong(given), is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
 
@@ -303,24 +304,24 @@ class _Part(AbstractTemplate):
     key = "static_getitem"
 
     def generic(self, args, kws):
-        """Returns the type of `held[k]`."""
-        held, k = args
-        return signature(held.kinds[k], *args) if isinstance(held, Held) and isinstance(k, int) else None
+        """Returns the type of `bound[k]`."""
+        bound, k = args
+        return signature(bound.kinds[k], *args) if isinstance(bound, BoundArguments) and isinstance(k, int) else None
 
 
-@lower_builtin("static_getitem", Held, types.IntegerLiteral)
+@lower_builtin("static_getitem", BoundArguments, types.IntegerLiteral)
 def _part(context, builder, signature, arguments):
-    """Emits `held[k]`, made of the words after those of the arguments before it."""
-    (held, _), (address, k) = signature.args, arguments
+    """Emits `bound[k]`, whose words follow those of the earlier arguments."""
+    (bound, _), (address, k) = signature.args, arguments
     first = builder.inttoptr(address, WORD.as_pointer())
-    start = sum(map(_count, held.kinds[:k]))
-    words = (builder.load(builder.gep(first, [WORD(n)])) for n in itertools.count(start))
-    return _value(context, builder, signature.return_type, words)
+    skipped = sum(map(_word_count, bound.kinds[:k]))
+    words = (builder.load(builder.gep(first, [WORD(n)])) for n in itertools.count(skipped))
+    return _load_argument(context, builder, signature.return_type, words)
 
 
-def _count(kind) -> int:
-    """Returns how many words an argument is written down in."""
+def _word_count(kind) -> int:
+    """Returns the number of words that describe an argument."""
     if isinstance(kind, types.BaseTuple):
         parts: Any = kind
-        return sum(map(_count, parts))
+        return sum(map(_word_count, parts))
     return 1 + 2 * kind.ndim if isinstance(kind, types.Array) else 1

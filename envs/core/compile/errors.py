@@ -1,4 +1,4 @@
-"""What a person is told when a function does not compile: two lines; numba's pages go to a log that the second one names."""
+"""Explains in two lines why a function does not compile; the second names a log with numba's full report."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from leafwise.envs.core.compile.cache import cache_root
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.files import own_folder
 
-OWN = str(Path(numba.__file__).parent)
-"""Numba's own sources, which a person has no part in."""
+NUMBA_FOLDER = str(Path(numba.__file__).parent)
+"""Numba's own sources, which are left out of explanations."""
 
 CALLEE = re.compile(r"During: resolving callee type: type\((?:Function|CPUDispatcher)\(<function ([\w.<>]+) at ")
 TYPED_AT = re.compile(r"^ *During: .* at (.+) \((\d+)\)$", re.MULTILINE)
 SHOWN_AT = re.compile(r"^ *File \"(.+)\", line (\d+):\n(?: *def (\w+)\()?", re.MULTILINE)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-"""What numba puts between its words where colorama is installed."""
+"""Escape codes that numba's reports contain if colorama is installed."""
 NOISE = re.compile(r"^(Failed in \w+ mode pipeline|- Resolution failure|During: |File |$)")
 
 
 class CompileError(UserError):
-    """A function of a game, a leaf or a search does not compile; `log` is the file with all that numba said."""
+    """A function of a game, a leaf or a search does not compile; `log` is the file with numba's full report."""
 
     def __init__(self, message: str, log: str) -> None:
         super().__init__(message)
@@ -40,8 +40,8 @@ class CompileError(UserError):
         return CompileError, (str(self), self.log)
 
 
-class Place(NamedTuple):
-    """Where compilation failed: a function's name, and its file and line where they are known."""
+class ErrorLocation(NamedTuple):
+    """Where compilation failed: the name of the function, and its file and line if they are known."""
 
     function: str
     file: str = ""
@@ -54,60 +54,62 @@ class Place(NamedTuple):
         return f"{self.function}, {os.path.basename(self.file)} line {self.line}" + (f", `{source}`" if source else "")
 
 
-def explained(problem: BaseException, function: Any, arguments: Iterable[Any]) -> CompileError:
-    """Returns in two lines why `function`, called with `arguments`, does not compile, and writes all that numba said to a log."""
-    said = COLOURS.sub("", str(problem))
-    place = _place(said, function)
-    log = _write_log(place.function, said)
-    reason = _reason(said, list(_tuples(arguments)))
-    return CompileError(f"{place} does not compile:\n{reason} (numba's own words: {log})", log)
+def explained_error(problem: BaseException, function: Any, arguments: Iterable[Any]) -> CompileError:
+    """Returns why `function`, called with `arguments`, does not compile, in two lines; writes numba's full report to a log."""
+    report = COLOURS.sub("", str(problem))
+    location = _location_of(report, function)
+    log = _write_log(location.function, report)
+    reason = _reason(report, list(_tuples(arguments)))
+    return CompileError(f"{location} does not compile:\n{reason} (numba's own words: {log})", log)
 
 
-def _place(said: str, function) -> Place:
-    """Returns the innermost function of a person's that numba names, and where in it."""
-    callee = CALLEE.search(said)
-    for shown in SHOWN_AT.finditer(said):
-        if _is_own(shown[1]):
+def _location_of(report: str, function) -> ErrorLocation:
+    """Returns the innermost function outside numba that the report names, and the line in it."""
+    callee = CALLEE.search(report)
+    for match in SHOWN_AT.finditer(report):
+        if _is_of_numba(match[1]):
             continue
-        if callee and callee.start() < shown.start():
-            break  # what it was called from: numba does not say where in it
-        typed = next((m for m in TYPED_AT.finditer(said) if int(m[2]) == int(shown[2]) and not _is_own(m[1])), None)
-        return Place(shown[3] or _plain(function.__qualname__), typed[1] if typed else shown[1], int(shown[2]))
-    return Place(_plain(callee[1] if callee else function.__qualname__))
+        if callee and callee.start() < match.start():
+            break  # a caller: the report does not give its line
+        typed = next(
+            (m for m in TYPED_AT.finditer(report) if int(m[2]) == int(match[2]) and not _is_of_numba(m[1])), None
+        )
+        return ErrorLocation(match[3] or _plain(function.__qualname__), typed[1] if typed else match[1], int(match[2]))
+    return ErrorLocation(_plain(callee[1] if callee else function.__qualname__))
 
 
-def _is_own(path: str) -> bool:
-    return OWN in path or "/numba/" in path.replace(os.sep, "/")
+def _is_of_numba(path: str) -> bool:
+    return NUMBA_FOLDER in path or "/numba/" in path.replace(os.sep, "/")
 
 
 def _plain(name: str) -> str:
-    """Returns a function's name without its factory's, and without the name under which it was bound."""
+    """Returns a function's name without its factory's name and fingerprint."""
     return name.rpartition(".")[2].partition("__")[0] or name
 
 
-def _reason(said: str, tuples: list[Any]) -> str:
-    """Returns one line that says what is wrong, in our words where they are known."""
-    if found := re.search(r"Unknown attribute '(\w+)' of type (\w+)\(", said):
-        fields = next((t._fields for t in tuples if type(t).__name__ == found[2]), ())
+def _reason(report: str, tuples: list[Any]) -> str:
+    """Returns one line that says what is wrong, in our words if the kind of error is known."""
+    if match := re.search(r"Unknown attribute '(\w+)' of type (\w+)\(", report):
+        fields = next((t._fields for t in tuples if type(t).__name__ == match[2]), ())
         return (
-            f"expected a field of {found[2]} among ({', '.join(fields)}), got {found[1]!r}{perhaps(found[1], fields)}"
+            f"expected a field of {match[2]} among ({', '.join(fields)}), got {match[1]!r}{perhaps(match[1], fields)}"
         )
-    if found := re.search(r"to signature '(.*)' due to \"(?:\w+: )?(.*?)\.?\"", said):
-        return f"expected arguments {found[1]}, got {found[2]}"
-    if found := re.search(r"NameError: name '(\w+)' is not defined", said):
-        return f"expected names that the module defines, got {found[1]!r}"
-    if "NRT required but not enabled" in said or "Only accept returning of array passed" in said:
+    if match := re.search(r"to signature '(.*)' due to \"(?:\w+: )?(.*?)\.?\"", report):
+        return f"expected arguments {match[1]}, got {match[2]}"
+    if match := re.search(r"NameError: name '(\w+)' is not defined", report):
+        return f"expected names that the module defines, got {match[1]!r}"
+    if "NRT required but not enabled" in report or "Only accept returning of array passed" in report:
         return "expected no new arrays, lists or texts in compiled code (scratch is a field of T), got one that is made here"
-    if found := re.search(r"(?:NumbaTypeError|NumbaValueError): ((?!Failed in).+)", said):
-        return found[1].strip()
-    if found := re.search(r">>> (.+)", said):
-        return f"expected types that go together, got {found[1].strip()[:200]}"
-    lines = [line.strip() for line in said.splitlines() if not NOISE.match(line.strip())]
-    return lines[0][:240] if lines else f"{type(said).__name__}"
+    if match := re.search(r"(?:NumbaTypeError|NumbaValueError): ((?!Failed in).+)", report):
+        return match[1].strip()
+    if match := re.search(r">>> (.+)", report):
+        return f"expected types that go together, got {match[1].strip()[:200]}"
+    lines = [line.strip() for line in report.splitlines() if not NOISE.match(line.strip())]
+    return lines[0][:240] if lines else f"{type(report).__name__}"
 
 
 def _tuples(things: Iterable[Any]) -> Iterator[Any]:
-    """Yields every NamedTuple among some things, those inside others too."""
+    """Yields every NamedTuple among `things`, nested ones too."""
     for thing in things:
         if hasattr(thing, "_fields"):
             yield thing
@@ -121,14 +123,14 @@ def _log_folders() -> Iterator[Path]:
     yield Path(tempfile.gettempdir())
 
 
-def _write_log(name: str, said: str) -> str:
-    """Writes all that numba said to a file beside the compiled code, or among temporary files, and returns its path."""
-    file = f"{''.join(c if c.isalnum() else '_' for c in name)}-{hashlib.sha256(said.encode()).hexdigest()[:8]}.log"
+def _write_log(name: str, report: str) -> str:
+    """Writes numba's report to a file beside the compiled code, or among temporary files, and returns its path."""
+    file = f"{''.join(c if c.isalnum() else '_' for c in name)}-{hashlib.sha256(report.encode()).hexdigest()[:8]}.log"
     for folder in _log_folders():
         path = folder / file
         try:
             with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as temporary:
-                temporary.write(said + "\n")
+                temporary.write(report + "\n")
             os.replace(temporary.name, path)
         except OSError:
             continue

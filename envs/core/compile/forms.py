@@ -1,8 +1,8 @@
-"""Compiled functions in another form, in the process that compiles them: as plain Python, or with every index checked.
+"""Makes compiled functions again in another form, in the same process: as plain Python, or with every index checked.
 
-Whatever a function reaches is made again in that form, each thing once: what its module names, what it closes over, its
-defaults, and functions in tuples and dicts of these. A game's own functions of plain Python, such as those that read and write
-texts, are made again too, so that the compiled ones that they call have this form.
+Everything that a function reaches is made again, each object once: names of its module, its closure, its defaults, and
+functions in tuples and dicts of these. The plain Python functions of a game, such as its text functions, are made again too, so
+that the compiled functions that they call have the new form.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from leafwise.envs.core.compile import emitted, intrinsics
 from leafwise.envs.core.compile.jit import index_checked
 
 EMITTED = ("prefetch", "sum_rows", "dense", "add_runs", "extract_bits")
-"""Instructions of which plain Python has none, and which check no index."""
-AS_THEY_ARE = {*sys.stdlib_module_names, "numpy", "numba", "gymnasium"}
-"""Packages that hold no function of a game."""
+"""Instructions that plain Python lacks, and that check no index."""
+FOREIGN_PACKAGES = {*sys.stdlib_module_names, "numpy", "numba", "gymnasium"}
+"""Packages that contain no function of a game."""
 
 
 class Forms:
-    """The forms of some functions that call each other; the others are those of a subclass."""
+    """Makes functions that call each other in one form; a subclass defines the form."""
 
     replaced: Mapping[str, Any]
-    """What stands in for each of `EMITTED`."""
+    """The replacement of each function in `EMITTED`."""
 
     def __init__(self, module: str = "", made: Mapping[Any, Any] | None = None) -> None:
         self.module = module
-        """The module or package of the game, whose functions of plain Python are made again."""
+        """The module or package of the game, whose plain Python functions are made again."""
         self._known: dict[Any, Any] = dict(made or {})
         self._replaced = {
             id(getattr(module, name)): self.replaced[name]
@@ -43,11 +43,11 @@ class Forms:
         }
 
     def _make(self, form: FunctionType, source):
-        """Returns what callers call, for the function of a compiled one, `source`, that is made again."""
+        """Returns the function to call, for the copy `form` of the compiled function `source`."""
         raise NotImplementedError
 
     def of(self, thing):
-        """Returns the form of whatever a name in compiled code stands for; `made` of the constructor has some already."""
+        """Returns the new form of any object that compiled code names; objects in the constructor's `made` have theirs already."""
         thing = self._replaced.get(id(thing), thing)
         if isinstance(thing, tuple):
             parts = [self.of(part) for part in thing]
@@ -55,19 +55,19 @@ class Forms:
             return thing if not unlike else thing._make(parts) if hasattr(thing, "_make") else tuple(parts)
         if isinstance(thing, dict):
             return {key: self.of(part) for key, part in thing.items()}
-        source = getattr(thing, "py_func", thing if self._is_own(thing) else None)
+        source = getattr(thing, "py_func", thing if self._is_of_game(thing) else None)
         if not isinstance(source, FunctionType):
             return thing
-        return self._known.get(thing) or self._again(thing, source)
+        return self._known.get(thing) or self._remake(thing, source)
 
     def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns the form of a function as Python calls it."""
+        """Returns the new form of a function as Python calls it."""
         return self.of(function)
 
-    def _is_own(self, thing) -> bool:
-        """Whether something is a function of the game's in plain Python, which keeps no state in its module.
+    def _is_of_game(self, thing) -> bool:
+        """Whether an object is a plain Python function of the game that keeps no state in its module.
 
-        So is one that the package made of functions of the game, like `reads_back`.
+        A function that the package made of functions of the game, such as `reads_back`, counts too.
         """
         if not isinstance(thing, FunctionType):
             return False
@@ -76,25 +76,28 @@ class Forms:
             return False
         return not any(step.opname == "STORE_GLOBAL" for step in dis.get_instructions(thing))
 
-    def _again(self, thing, source: FunctionType):
+    def _remake(self, thing, source: FunctionType):
         cells = tuple(CellType() for _ in source.__closure__ or ())
-        own = source.__globals__
-        scope: dict[str, Any] = {name: own[name] for name in ("__builtins__", "__name__", "__file__") if name in own}
+        namespace = source.__globals__
+        scope: dict[str, Any] = {
+            name: namespace[name] for name in ("__builtins__", "__name__", "__file__") if name in namespace
+        }
         form = FunctionType(source.__code__, scope, source.__name__, None, cells or None)
         form.__qualname__, form.__module__ = source.__qualname__, source.__module__
         form.__defaults__, form.__kwdefaults__ = self.of(source.__defaults__), self.of(source.__kwdefaults__)
         made = self._known[thing] = form if thing is source else self._make(form, thing)
         codes = list(codes_of(source.__code__))
         names = {name for code in codes for name in code.co_names}
-        for name in names & own.keys():
-            scope[name] = self._module(own[name], names) if isinstance(own[name], ModuleType) else self.of(own[name])
+        for name in names & namespace.keys():
+            value = namespace[name]
+            scope[name] = self._module(value, names) if isinstance(value, ModuleType) else self.of(value)
         for cell, original in zip(cells, source.__closure__ or (), strict=True):
             cell.cell_contents = self.of(original.cell_contents)
         return made
 
     def _module(self, module: ModuleType, names: set[str]) -> ModuleType:
-        """Returns a module with those of its names that are read, in this form."""
-        if module.__name__.partition(".")[0] in AS_THEY_ARE:
+        """Returns a copy of a module with the names that are read, in the new form."""
+        if module.__name__.partition(".")[0] in FOREIGN_PACKAGES:
             return module
         twin = ModuleType(module.__name__)
         for name in names & vars(module).keys():
@@ -104,7 +107,7 @@ class Forms:
 
 
 class PlainForms(Forms):
-    """Plain Python, so that arrays of Python can check what they are asked for."""
+    """Makes functions plain Python, so that guarded arrays can check every access."""
 
     replaced = {  # noqa: RUF012
         "prefetch": intrinsics.prefetch_nothing,
@@ -117,7 +120,7 @@ class PlainForms(Forms):
     def __init__(self, module: str = "", made: Mapping[Any, Any] | None = None) -> None:
         super().__init__(module, made)
         self.codes: set[CodeType] = set()
-        """The code of all functions made so far, as frames show it."""
+        """The code objects of all functions made so far."""
         self._called: dict[Any, Callable[..., Any]] = {}
 
     def _make(self, form: FunctionType, source):
@@ -125,7 +128,7 @@ class PlainForms(Forms):
         return form
 
     def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns the form of a function as Python calls it: numbers wrap around and divide as in compiled code."""
+        """Returns the new form of a function as Python calls it: numbers wrap around and divide as in compiled code."""
         if function not in self._called:
             form = self.of(function)
 
@@ -139,7 +142,7 @@ class PlainForms(Forms):
 
 
 class CheckedForms(Forms):
-    """Compiled code that checks every index, and takes a negative one for a mistake."""
+    """Makes functions compiled code that checks every index and refuses negative ones."""
 
     replaced = {  # noqa: RUF012
         "prefetch": intrinsics.prefetch_and_check,
@@ -153,7 +156,7 @@ class CheckedForms(Forms):
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:
-    """Yields a function's code and that of the functions inside it."""
+    """Yields the code of a function and of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -1,7 +1,7 @@
-"""What compiled code takes beside NumPy: prefetching, loops of networks, the system's clocks, exponentials that never overflow.
+"""Functions for compiled code beyond NumPy: prefetching, loops of networks, system clocks, exponentials that do not overflow.
 
-There are LLVM's own, loops that any numba compiles, and plain Python. A build that checks indices has the loops, so that nothing is
-read or written by an address that was not checked.
+Each exists as LLVM instructions, as loops that any numba compiles, or as plain Python. A build that checks indices uses the
+loops, so that it accesses no unchecked address.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED, PLAIN, jit
 
 
 def prefetch_nothing(array, index) -> None:
-    """Starts to load `array[index]` into the cache; nothing where it cannot."""
+    """Does nothing; replaces `prefetch` where there is none."""
 
 
 @jit(inline=True)
@@ -29,30 +29,32 @@ def prefetch_and_check(array, index):
 
 
 def extract_bits_plain(word, mask):
-    """Returns the bits of `word` at which `mask` has ones, side by side from bit 0 on; both uint64."""
-    given, found, place = int(word), 0, 0
+    """Returns the bits of `word` (uint64) that `mask` (uint64) selects, side by side from bit 0 on."""
+    bits, result, target = int(word), 0, 0
     for bit in range(int(mask).bit_length()):
         if int(mask) >> bit & 1:
-            found |= (given >> bit & 1) << place
-            place += 1
-    return np.uint64(found)
+            result |= (bits >> bit & 1) << target
+            target += 1
+    return np.uint64(result)
 
 
 def sum_rows_plain(out, bias, rows, which, n: int) -> None:
-    """Writes `bias` plus the rows numbered by the first n of `which` to `out`; float32, whole arrays."""
+    """Writes `bias` plus the rows of `rows` listed in `which[:n]` to `out`, in float32 on whole arrays."""
     out[: len(bias)] = bias + rows[which[:n]].sum(axis=0)
 
 
 def dense_plain(out, x, weights, start: int, n: int, columns: int) -> None:
-    """Writes `columns` outputs of a dense layer: max(x, 0) [n] times weights, from `start` on [n, columns], plus the biases
-    that follow; float32, n a multiple of 4."""
+    """Writes `columns` outputs of a dense layer, in float32; n is a multiple of 4.
+
+    They are max(x, 0) [n] times the weights [n, columns] that begin at `start`, plus the biases after these.
+    """
     matrix = weights[start : start + n * columns].reshape(n, columns)
     out[:columns] = np.maximum(x[:n], 0) @ matrix + weights[start + n * columns : start + (n + 1) * columns]
 
 
 @jit(inline=True)
 def sum_rows_loops(out, bias, rows, which, n):
-    """Writes `bias` [columns] plus the rows [*, columns] numbered by the first n of `which` to `out`; float32."""
+    """Writes `bias` [columns] plus the rows [*, columns] of `rows` listed in `which[:n]` to `out`, in float32."""
     for c in range(rows.shape[1]):
         total = bias[c]
         for k in range(n):
@@ -62,11 +64,11 @@ def sum_rows_loops(out, bias, rows, which, n):
 
 @jit(inline=True)
 def add_runs_loops(total, share, table, i, first, j, second, more):
-    """Returns four totals (float64) to which four shares of sums are added.
+    """Returns four totals (float64), each raised by its `share` of a sum.
 
-    The sums are of three float64: of two runs of `table` [*] (float32), four entries from i on and four from j on, with what stands
-    beside them, and of `more`. Of the four float32 of `first` one is added to the run from i on, then the others to that; so
-    are those of `second` to the run from j on.
+    The sum has three float64 terms: two runs of `table` [*] (float32), four entries from i on and four from j on, and `more`.
+    The first of the four float32 of `first` is added to the run from i on, then the other three to that; likewise `second` to
+    the run from j on.
     """
     return (
         total[0] + share[0] * one_of_runs(table[i], first, table[j], second, more[0]),
@@ -78,14 +80,17 @@ def add_runs_loops(total, share, table, i, first, j, second, more):
 
 @jit(inline=True)
 def one_of_runs(a, first, b, second, more):
+    """Returns one of the sums of `add_runs_loops`."""
     a, b = first[0] + a + first[1] + first[2] + first[3], second[0] + b + second[1] + second[2] + second[3]
     return np.float64(a) + np.float64(b) + more
 
 
 @jit(inline=True)
 def dense_loops(out, x, weights, start, n, columns):
-    """Writes `columns` outputs of a dense layer: max(x, 0) [n] times weights, from `start` on [n, columns], plus the biases
-    that follow; float32."""
+    """Writes `columns` outputs of a dense layer, in float32.
+
+    They are max(x, 0) [n] times the weights [n, columns] that begin at `start`, plus the biases after these.
+    """
     for c in range(columns):
         out[c] = weights[start + n * columns + c]
     for k in range(n):
@@ -95,7 +100,7 @@ def dense_loops(out, x, weights, start, n, columns):
 
 
 EXTRACTS = emitted.EXTRACTS and not DISABLED and not PLAIN
-"""Whether `extract_bits(word, mask)` can be called: it gathers the bits that a mask names in one instruction."""
+"""Whether `extract_bits(word, mask)` may be called: it gathers the selected bits in one instruction."""
 
 extract_bits: Any = emitted.extract_bits
 prefetch: Any = emitted.prefetch
@@ -115,17 +120,17 @@ elif PLAIN:
 HAS_CLOCKS = emitted.HAS_CLOCKS and not PLAIN
 """Whether compiled code can read a clock here."""
 CLOCKS: dict[str, int] = {"wall": time.CLOCK_MONOTONIC, "cpu": time.CLOCK_THREAD_CPUTIME_ID} if HAS_CLOCKS else {}
-"""What the system calls the clocks: time that passes, and time for which the thread that asks has computed."""
+"""The system's numbers of the clocks: elapsed time, and the computing time of the calling thread."""
 
 
 def _read_clock_plain(number: int) -> int:
-    """Returns the nanoseconds on a clock."""
+    """Returns the time of a clock in nanoseconds."""
     return time.clock_gettime_ns(int(number))
 
 
 @jit(inline=True)
 def _read_no_clock(number):
-    """Stands in where compiled code cannot read a clock; never asked."""
+    """Replaces `read_clock` where compiled code cannot read a clock; never called."""
     return 0
 
 
@@ -134,25 +139,25 @@ read_clock: Any = _read_clock_plain if DISABLED else emitted.read_clock if HAS_C
 
 @jit(inline=True)
 def is_late(deadline):
-    """Whether a deadline has passed: a clock's number and the nanoseconds on it, of which 0 are no deadline."""
+    """Whether a deadline, the number of a clock and its time in nanoseconds, has passed; time 0 means no deadline."""
     return deadline[1] > 0 and read_clock(deadline[0]) >= deadline[1]
 
 
 def deadline_in(seconds: float, clock: str) -> tuple[int, int]:
-    """Returns the deadline for a time from now on, at least a nanosecond; the calling thread's on the clock "cpu"."""
+    """Returns the deadline in `seconds` from now, at least a nanosecond; the clock "cpu" is the calling thread's."""
     number = CLOCKS[clock]
     return number, time.clock_gettime_ns(number) + max(1, int(NANOSECONDS * seconds))
 
 
 LARGEST = 709.0
-"""The largest number whose exponential is finite, rounded down."""
+"""The largest number with a finite exponential, rounded down."""
 FAR = 1e300
-"""What counts for infinity where differences are taken."""
+"""Replaces infinity in differences."""
 
 
 @jit(inline=True)
 def softmax_term(x, greatest):
-    """Returns exp(x - greatest) for the greatest of a softmax's numbers: 0 to 1, also where both are infinite."""
+    """Returns exp(x - greatest) for the greatest number of a softmax, in 0..1; 1 if both are infinite."""
     return 1.0 if x == greatest else math.exp(x - greatest)
 
 
@@ -169,10 +174,10 @@ def logistic_of(x: Array) -> Floats:
 
 @jit(inline=True)
 def win_less_loss(win, draw, loss):
-    """Returns the chance to win less that to lose, from three numbers whose softmax the chances to win, draw and lose are.
+    """Returns the probability of a win minus that of a loss, from three logits of a softmax.
 
-    The first is subtracted from all where no exponential can then overflow, else the greatest: both give the same chances, the
-    first those of published figures to the last bit.
+    Where no exponential can overflow, the first logit is subtracted from all, otherwise the greatest. Both give the same
+    probabilities; the first gives those of published figures to the last bit.
     """
     greatest = max(win, draw, loss)
     shift = win if greatest < win + 0.5 * LARGEST else greatest

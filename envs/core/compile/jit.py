@@ -3,12 +3,12 @@
 `jit` compiles a function of a module. `bind` compiles a function inside a factory, with the names that it closes over: a game's
 rules, a leaf, constants. Both keep machine code on disk (`cache`), and callers jump to it (`linking`).
 
-Linking builds on numba's inner parts, which may change with any version. Under another version than those that it is tested with,
-or where `LEAFWISE_PLAIN_NUMBA` is set, everything is compiled by numba's own means: it answers the same, but more slowly, and
-compiles at every start.
+Linking uses internals of numba, which may change with any version. With a version that was not tested, or with
+`LEAFWISE_PLAIN_NUMBA`, only numba's public functions are used: results are the same, but code runs more slowly and is compiled
+at every start.
 
 Environment variables: `NUMBA_DISABLE_JIT=1` runs everything as plain Python; `NUMBA_BOUNDSCHECK=1` checks every index;
-`LEAFWISE_PLAIN_NUMBA=1` compiles without numba's inner parts.
+`LEAFWISE_PLAIN_NUMBA=1` uses no internals of numba.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from leafwise.envs.core.compile.cache import cache_folder, fingerprint
 from leafwise.envs.core.compile.speech import tell_compilation
 
 LINKED = (0, 65), (0, 68)
-"""The lowest and the highest numba that linking is tested with (`make test-numba`), as `pyproject.toml` has them."""
+"""The lowest and the highest numba that linking was tested with (`make test-numba`), as in `pyproject.toml`."""
 config: Any = numba.config
 DISABLED = bool(config.DISABLE_JIT)
 BOUNDSCHECK = bool(config.BOUNDSCHECK)
-"""Whether compiled code checks every index, and takes a negative one for a mistake (slow; for tests and `check_game`)."""
+"""Whether compiled code checks every index and refuses negative ones (slow; for tests and `check_game`)."""
 
 COMMON: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 # No reference counting: an allocation in compiled code becomes a compile error, and array arguments cost nothing.
@@ -43,7 +43,7 @@ FLAGS = INDEX_CHECKED if BOUNDSCHECK else AS_PLAYED
 
 
 def _can_link() -> bool:
-    """Whether numba has the inner parts that linking builds on; says so where it has not."""
+    """Whether numba has the internals that linking needs; warns if not."""
     try:
         from leafwise.envs.core.compile import linking  # noqa: F401
 
@@ -60,25 +60,25 @@ def _can_link() -> bool:
 
 
 PLAIN = not DISABLED and (bool(os.environ.get("LEAFWISE_PLAIN_NUMBA")) or not _can_link())
-"""Whether numba's own means alone are used."""
+"""Whether only numba's public functions are used."""
 
 
 @functools.cache
 def refuse_negative_indices() -> None:
-    """Lets numba leave negative indices as they are where it checks them, and refuse them: no row is counted from the end.
+    """Makes index checks of numba refuse negative indices, which otherwise count from the end.
 
-    Code that refuses an index also prints it, whichever process compiled it: what is kept is one for all.
+    The code also prints the index that it refuses. That is set for every process, since all share the code on disk.
     """
     from numba.np import arrayobj
 
     config.FULL_TRACEBACKS = 1
 
-    before, cast = arrayobj.fix_integer_index, arrayobj.fix_integer_index.__globals__["types"].intp
+    original, cast = arrayobj.fix_integer_index, arrayobj.fix_integer_index.__globals__["types"].intp
 
     def as_it_is(context, builder, kind, index, size):
         if context.enable_boundscheck:
             return context.cast(builder, index, kind, cast)
-        return before(context, builder, kind, index, size)
+        return original(context, builder, kind, index, size)
 
     arrayobj.fix_integer_index = as_it_is
 
@@ -89,11 +89,11 @@ tell_compilation()
 
 P = ParamSpec("P")
 R = TypeVar("R")
-"""What a function takes and returns: compiled it does the same, for a reader, an editor and a type checker."""
+"""Parameters and result of a function; compiling keeps both, for readers, editors and type checkers."""
 _wrapping_integers = np.errstate(over="ignore")
 """Decorates plain Python: 64-bit integers wrap around silently, as in compiled code."""
 SHOWN = 16
-"""Digits of its fingerprint that are a part of a bound function's name."""
+"""Digits of its fingerprint in the name of a bound function."""
 
 
 @overload
@@ -115,12 +115,12 @@ def jit(
     inline_source: bool = False,
     ignores_leaf: bool = False,
 ) -> Any:
-    """Compiles `fn`; `inline=True` asks for it to be copied into its callers (for small functions only).
+    """Compiles `fn`; `inline=True` asks for a copy in each caller (for small functions only).
 
-    `inline_source=True` copies its source instead, before types are known: compiled callers cost no compilation of `fn`, with
-    all that it calls, on its own. It is for functions that only pass their arguments on to a heavy one.
+    `inline_source=True` copies the source instead, before types are known, so that `fn` and what it calls are not compiled on
+    their own. It is for functions that only pass their arguments on to a large one.
 
-    `ignores_leaf=True`: compiled callers hand over `T` without the leaf's weights, as they do to a game's rules.
+    `ignores_leaf=True`: compiled callers pass `T` without the leaf's weights, as they do to a game's rules.
     """
     if fn is None:
         return functools.partial(jit, inline=inline, inline_source=inline_source, ignores_leaf=ignores_leaf)
@@ -138,26 +138,27 @@ def bind(
     plain: bool = False,
     ignores_leaf: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Returns a decorator that compiles a function inside a factory, with what it closes over.
+    """Returns a decorator that compiles a function inside a factory, with the names that it closes over.
 
-    `room` is the folder or file of the game whose functions are bound: its compiled code is kept together. What may be closed
-    over: compiled functions, numbers, strings, arrays and tuples of these. A hash of the code and of all that names what is
-    compiled (`fingerprint`), in every process: what is bound to the same things once more is the same function. `cache=False`
-    keeps nothing on disk, `plain=True` leaves the function plain Python. `ignores_leaf=True` is for compiled callers of several
-    leaves, who share one version: they hand over `T` without the leaf's weights. The function itself stays as it is: it may be
-    bound several times.
+    `room` is the folder or file of the game that the function belongs to; its compiled code is kept together. The function may
+    close over compiled functions, numbers, strings, arrays and tuples of these.
+
+    A hash of the code and of everything bound identifies the compiled function (`fingerprint`) in every process. So binding the
+    same things again returns the same function. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain
+    Python. With `ignores_leaf=True` compiled callers pass `T` without the leaf's weights, so that several leaves share one
+    version. The function itself is not changed: it may be bound several times.
     """
 
     def decorate(fn: Callable[P, R]):
         if DISABLED or plain:
             return _wrapping_integers(fn)
-        own = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
-        own.__module__ = fn.__module__
-        bound = fingerprint(own, inline, ignores_leaf) if cache and not PLAIN else None
-        if bound is None:  # something that has no name outside this process
-            return _compiled(own, None, inline=inline)
-        own.__qualname__ = f"{fn.__name__}__{bound[:SHOWN]}"  # a part of the cache file's name
-        function = _compiled(own, room, inline=inline, bound=bound)
+        copy = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+        copy.__module__ = fn.__module__
+        bound = fingerprint(copy, inline, ignores_leaf) if cache and not PLAIN else None
+        if bound is None:  # something bound has no identity outside this process
+            return _compiled(copy, None, inline=inline)
+        copy.__qualname__ = f"{fn.__name__}__{bound[:SHOWN]}"  # a part of the cache file's name
+        function = _compiled(copy, room, inline=inline, bound=bound)
         if ignores_leaf:
             function.ignores_leaf = True
         return function
@@ -165,10 +166,10 @@ def bind(
     return decorate
 
 
-class Direct:
-    """A compiled function as Python calls it again and again, always with arguments of the same types.
+class ResolvedEntry:
+    """A compiled function that Python calls many times, always with arguments of the same types.
 
-    What types the arguments have is asked at the first call alone: for a large `T` that takes twenty times as long as the call.
+    The types are determined at the first call only: for a large `T` that takes twenty times as long as the call.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -182,34 +183,34 @@ class Direct:
         return self._entry(*arguments)
 
     def __reduce__(self):
-        return Direct, (self._function,)
+        return ResolvedEntry, (self._function,)
 
 
-def ignore_leaf(function: Callable[P, R], *, is_called: bool = False) -> Callable[P, R]:
-    """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves.
+def ignore_leaf(function: Callable[P, R], *, called_from_python: bool = False) -> Callable[P, R]:
+    """Lets compiled callers pass `T` to a function without the leaf's weights, so that one version serves all leaves.
 
-    `is_called`: Python is sure to call it too.
+    `is_called`: Python will call it too.
     """
     if hasattr(function, "ignores_leaf"):
         function.ignores_leaf = True
-        function.door = function.door or is_called  # type: ignore[attr-defined]
+        function.called_from_python = function.called_from_python or called_from_python  # type: ignore[attr-defined]
     return function
 
 
 def index_checked(form: Callable[..., Any], function: Any) -> Any:
-    """Returns `form`, the plain function of a compiled one, compiled as that is, but so that it checks every index.
+    """Compiles `form`, the plain function of a compiled one, with the same options and with every index checked.
 
-    It names what it calls in this form, see `forms`; what is kept of it lies in a folder of its own. The dispatcher's own
-    argument is set, so that functions compiled by their name alone check as well.
+    `form` calls functions in this form, see `forms`; its code is kept in a separate folder. The option is set on the dispatcher
+    itself, so that functions compiled from their names alone check indices as well.
     """
     refuse_negative_indices()
-    how = function.targetoptions
-    inline, inline_source = bool(how.get("forceinline")), how.get("inline") == "always"
+    options = function.targetoptions
+    inline, inline_source = bool(options.get("forceinline")), options.get("inline") == "always"
     room = getattr(function, "room", None)
     bound = getattr(function, "bound", "")
     made = _compiled(form, room, inline=inline, inline_source=inline_source, bound=bound, flags=INDEX_CHECKED)
     if getattr(function, "ignores_leaf", False):
-        made.ignores_leaf, made.door = True, function.door
+        made.ignores_leaf, made.called_from_python = True, function.called_from_python
     return made
 
 
@@ -222,8 +223,7 @@ def _compiled(
     bound: str = "",
     flags: dict[str, Any] = FLAGS,
 ):
-    """Returns `fn` compiled, its machine code kept in the cache folder that `room`, a source, belongs to; None: for this process
-    alone."""
+    """Returns `fn` compiled, with its machine code in the cache folder of `room`, a source file; None: for this process alone."""
     if PLAIN:
         checks = {"boundscheck": flags["boundscheck"]}
         function: Any = numba.njit(inline="always" if inline_source else "never", **COMMON, **checks)(fn)

@@ -1,14 +1,14 @@
 """Links compiled functions by name instead of copying the code of each into all its callers.
 
-Numba optimises a called function again, with all that it calls in turn, in every caller. A `Function` keeps its machine code
-to itself: callers jump to a symbol, whose name tells the sources, the function and the types of its arguments. A
-caller's cache file lists what it jumps to, and these functions are loaded (or compiled) before it is.
+For every caller, numba optimises a called function again, with everything that it calls. A `Function` keeps its machine code to
+itself, and callers jump to a symbol. The name of the symbol identifies the sources, the function and its argument types. The
+cache file of a caller lists the symbols that it needs, and these functions are loaded (or compiled) first.
 
-A function that only compiled code calls needs no wrapper that takes Python's objects apart; for a large `T` that would be most
-of its code. It is compiled again, with one, when Python first calls it. Rules (`door`) have it at once.
+A function that only compiled code calls needs no wrapper for Python's objects, which for a large `T` would be most of its code.
+It is compiled again, with a wrapper, when Python first calls it. Rules that Python calls (`called_from_python`) get it at once.
 
-Rules do not look at the weights in `T.leaf`. Compiled callers hand them a `T` without, so that they are compiled once for all
-leaves.
+Rules do not read the weights in `T.leaf`. Compiled callers pass them a `T` without weights, so that they are compiled once for
+all leaves.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 from numba.extending import lower_cast
 
-from leafwise.envs.core.compile.cache import tell_not_kept
-from leafwise.envs.core.compile.emitted import Held
-from leafwise.envs.core.compile.errors import explained
+from leafwise.envs.core.compile.cache import warn_not_kept
+from leafwise.envs.core.compile.emitted import BoundArguments
+from leafwise.envs.core.compile.errors import explained_error
 from leafwise.envs.core.compile.pipeline import Pipeline, QuickFlags, loaded, without_colours
-from leafwise.envs.core.interrupts import whole
+from leafwise.envs.core.interrupts import uninterrupted
 from leafwise.envs.core.waiting import loading
 
 PREFIX = "leafwise."
-"""How the symbols begin."""
+"""Prefix of all symbols."""
 CHECKSUM = 4
 """Bytes of a file's checksum."""
 
@@ -53,13 +53,13 @@ Ident = tuple[str, str, str]
 
 _FUNCTIONS: dict[Ident, Function] = {}
 _KEPT: list[Any] = []
-"""Versions that may be jumped to, for as long as the process lives."""
+"""Versions that callers may jump to; they live as long as the process."""
 _SYMBOLS: dict[str, tuple[Ident, tuple[Any, ...]]] = {}
-"""Which function, for which types of arguments, stands behind each symbol of this process."""
+"""The function and the argument types behind each symbol of this process."""
 
 
 class _Locator(UserProvidedCacheLocator):
-    """Finds the folder of a function, which is tried out when something is written to it."""
+    """Finds the cache folder of a function; whether it is writable shows when something is written."""
 
     @classmethod
     def from_function(cls, py_func, py_file):
@@ -68,39 +68,39 @@ class _Locator(UserProvidedCacheLocator):
 
 
 def _names_alone(module):
-    """Returns a module that defines the same names as another one, as numbers."""
+    """Returns a module that defines the names of another one as numbers."""
     named = (*module.functions, *module.global_variables)
     return llvm.parse_assembly("\n".join(f'@"{it.name}" = global i8 0' for it in named if not it.is_declaration))
 
 
 class _Reloading(CompileResultCacheImpl):
-    """Keeps beside the machine code what it jumps to."""
+    """Stores the list of needed symbols beside the machine code."""
 
     _locator_classes = [_Locator]  # noqa: RUF012
-    apart = False
-    """Whether callers jump to it: none asks for code to copy, which numba would keep, and read again, beside the machine code."""
+    no_inline = False
+    """Whether callers jump to it. None then needs the code to copy, which numba would store and read beside the machine code."""
 
     def reduce(self, cres):
         module = cres.library._final_module
         needed = [_SYMBOLS[f.name] for f in module.functions if f.is_declaration and f.name.startswith(PREFIX)]
-        if self.apart:
+        if self.no_inline:
             cres.library._shared_module = _names_alone(module)
         return needed, super().reduce(cres)
 
     def rebuild(self, target_context, payload):
-        needed, own = payload
+        needed, stored = payload
         for ident, kinds in needed:
             function = _FUNCTIONS.get(ident)
-            if function is None or not function._apart:
-                return None  # as if nothing had been found
+            if function is None or not function._no_inline:
+                return None  # as if there were no file
             function.compile_inside(kinds)
-        if own[0][1] == "bitcode":  # kept of a `CopiedLibrary`
-            return loaded(target_context.codegen(), lambda: super(_Reloading, self).rebuild(target_context, own))
-        return super().rebuild(target_context, own)
+        if stored[0][1] == "bitcode":  # stored by a `CopiedLibrary`
+            return loaded(target_context.codegen(), lambda: super(_Reloading, self).rebuild(target_context, stored))
+        return super().rebuild(target_context, stored)
 
 
 def type_without_leaf(kind):
-    """Returns the type of `T` without the leaf's weights; other types as they are."""
+    """Returns the type of `T` without the leaf's weights; other types unchanged."""
     if not isinstance(kind, types.NamedTuple) or "leaf" not in kind.fields:
         return kind
     parts = [types.Tuple(()) if field == "leaf" else part for field, part in zip(kind.fields, kind.types, strict=True)]
@@ -108,8 +108,8 @@ def type_without_leaf(kind):
 
 
 @lower_cast(types.NamedTuple, types.NamedTuple)
-def _leave_out(context, builder, given, wanted, value):
-    """Turns a `T` into one without the leaf's weights."""
+def _drop_leaf(context, builder, given, wanted, value):
+    """Emits the conversion of a `T` into one without the leaf's weights."""
     if wanted != type_without_leaf(given):
         raise NotImplementedError(f"expected {given} or the same without leaf, got {wanted}")
     parts = [
@@ -120,11 +120,11 @@ def _leave_out(context, builder, given, wanted, value):
 
 
 class _Files(IndexDataCacheFile):
-    """A file for each version of a function, named by what tells it.
+    """Stores each version of a function in a file named by a hash of what identifies it.
 
-    Numba lists the versions of a function in an index, in which processes that write at once may put one's code under the key
-    of another's. Here each file begins with its checksum: damaged machine code must not be run. What cannot be read or written is
-    told once, and costs the time of compiling.
+    Numba lists the versions of a function in an index file; processes that write at the same time may store one version under
+    another's key. Here each file begins with a checksum, since damaged machine code must not run. If a file cannot be read or
+    written, one warning says so, and the function is compiled.
     """
 
     def save(self, key, data) -> None:
@@ -133,37 +133,37 @@ class _Files(IndexDataCacheFile):
             with self._open_for_write(self._data_path(self._name(key))) as file:
                 file.write(zlib.crc32(body).to_bytes(CHECKSUM) + body)
         except OSError as problem:
-            tell_not_kept(problem)
+            warn_not_kept(problem)
 
     def load(self, key):
         path = Path(self._data_path(self._name(key)))
         try:
-            found = path.read_bytes()
+            data = path.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as problem:
-            tell_not_kept(problem)
+            warn_not_kept(problem)
             return None
-        if len(found) <= CHECKSUM or zlib.crc32(memoryview(found)[CHECKSUM:]).to_bytes(CHECKSUM) != found[:CHECKSUM]:
+        if len(data) <= CHECKSUM or zlib.crc32(memoryview(data)[CHECKSUM:]).to_bytes(CHECKSUM) != data[:CHECKSUM]:
             warnings.warn(f"compiled code in {str(path.parent)!r} was damaged and is compiled anew", stacklevel=2)
             return None
-        return pickle.loads(memoryview(found)[CHECKSUM:])
+        return pickle.loads(memoryview(data)[CHECKSUM:])
 
     def _name(self, key) -> str:
         kinds, *others = key
-        told = repr((self._source_stamp, [described(kind) for kind in kinds], others))
-        return f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(told.encode()).hexdigest()[:32]}.nbc"
+        identity = repr((self._source_stamp, [type_text(kind) for kind in kinds], others))
+        return f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(identity.encode()).hexdigest()[:32]}.nbc"
 
 
-def described(kind) -> str:
-    """Returns a type in words that tell NamedTuples of one name in several modules apart."""
-    if isinstance(kind, Held):
-        return f"held({', '.join(map(described, kind.kinds))})"
+def type_text(kind) -> str:
+    """Returns a type as text, in which equally named NamedTuples of different modules differ."""
+    if isinstance(kind, BoundArguments):
+        return f"bound({', '.join(map(type_text, kind.kinds))})"
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
-    own: Any = getattr(kind, "instance_class", tuple)
+    instance_class: Any = getattr(kind, "instance_class", tuple)
     parts: Any = kind
-    return f"{own.__module__}.{own.__qualname__}({', '.join(map(described, parts))})"
+    return f"{instance_class.__module__}.{instance_class.__qualname__}({', '.join(map(type_text, parts))})"
 
 
 class _Cache(FunctionCache):
@@ -171,7 +171,7 @@ class _Cache(FunctionCache):
 
     _impl_class = _Reloading
     inside = False
-    """Whether the version asked for, or to be kept, needs no wrapper."""
+    """Whether the version to load or store needs no wrapper."""
     bound = ""
     """The fingerprint of what a function inside a factory is bound to."""
 
@@ -180,21 +180,21 @@ class _Cache(FunctionCache):
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig, target_context):
-        """Loads a version; numba would first set up all that compiling needs, which takes as long as to import numba."""
+        """Loads a version. Numba would first set up its whole compiler, which takes as long as importing numba."""
         with loading():
             rtsys.initialize(target_context)
-            found = self._load_overload(sig, target_context)
-            if found is None and self.inside:
-                self.inside = False  # one with a wrapper serves as well
-                found = self._load_overload(sig, target_context)
+            version = self._load_overload(sig, target_context)
+            if version is None and self.inside:
+                self.inside = False  # a version with a wrapper serves as well
+                version = self._load_overload(sig, target_context)
                 self.inside = True
-        return found
+        return version
 
     def save_overload(self, sig, data) -> None:
         try:
             super().save_overload(sig, data)
-        except OSError as problem:  # the folder has gone, or takes no files
-            tell_not_kept(problem)
+        except OSError as problem:  # the folder is gone or not writable
+            warn_not_kept(problem)
 
     def _index_key(self, sig, codegen):
         if self.bound:
@@ -203,8 +203,8 @@ class _Cache(FunctionCache):
 
 
 @contextmanager
-def _garbage_left() -> Iterator[None]:
-    """Leaves garbage alone until a function and all that it calls is compiled: looking for it took a seventh of the time."""
+def _no_garbage_collection() -> Iterator[None]:
+    """Pauses garbage collection while a function and its callees are compiled; it took a seventh of the time."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -215,86 +215,86 @@ def _garbage_left() -> Iterator[None]:
 
 
 class Function(CPUDispatcher):
-    """A function compiled by numba, its machine code kept in a folder."""
+    """A function compiled by numba, with its machine code in a folder."""
 
     ignores_leaf = False
-    """Whether compiled callers hand over `T` without the leaf's weights."""
-    door = False
-    """Whether Python is sure to call it."""
+    """Whether compiled callers pass `T` without the leaf's weights."""
+    called_from_python = False
+    """Whether Python will call it."""
     overloads: Any
     _compiler: Any
     _cache_hits: Any
     _cache_misses: Any
     room: Path | None = None
-    """The source whose cache folder keeps it."""
+    """The source file whose cache folder keeps it."""
     ident: Ident | None = None
-    """What tells it from all others, in every process; None: it is not kept."""
+    """Identifies it in every process; None: it is not kept."""
     bound = ""
-    """The fingerprint of what it is bound to, if it was made by a factory."""
-    _apart = False
+    """The fingerprint of what it is bound to, if a factory made it."""
+    _no_inline = False
     _inside = False
-    """Whether it is a compiled caller that asks for a version."""
+    """Whether the current request for a version comes from compiled code."""
     _wrapperless: set[tuple[Any, ...]] = set()  # noqa: RUF012
 
-    def keep(self, folder: str, *, apart: bool, bound: str = "") -> Function:
-        """Caches the machine code in the folder that numba is set to, `folder` its name; `apart`: callers jump to it.
+    def keep(self, folder: str, *, no_inline: bool, bound: str = "") -> Function:
+        """Stores machine code in the folder that numba is set to; `folder` is its name. `no_inline`: callers jump to the code.
 
-        Returns itself, or the function that is bound to the same things already: the fingerprint of those is in its name.
+        Returns itself, or an existing function that is bound to the same things: their fingerprint is part of its name.
         """
         ident = folder, self.py_func.__module__, self.py_func.__qualname__
         if bound and (other := _FUNCTIONS.get(ident)):
             return other
         self._cache = _Cache(self.py_func)
         self._cache.bound = self.bound = bound
-        self._cache._impl.apart = apart
-        self.ident, self._apart = ident, apart
+        self._cache._impl.no_inline = no_inline
+        self.ident, self._no_inline = ident, no_inline
         self._wrapperless = set()
-        if apart or ident not in _FUNCTIONS:  # one that callers copy has the name too, but nobody jumps to it
+        if no_inline or ident not in _FUNCTIONS:  # an inlined function has a name too, but nobody jumps to it
             _FUNCTIONS[ident] = self
         return self
 
     def get_call_template(self, args, kws):
-        """Answers a compiled caller which version to call."""
+        """Tells a compiled caller which version to call."""
         before, self._inside = self._inside, True
         try:
-            with suppress(NumbaError):  # one version for all numbers, unless one is needed as a constant
-                return super().get_call_template(tuple(self._handed(types.unliteral(kind)) for kind in args), kws)
-            return super().get_call_template(tuple(map(self._handed, args)), kws)
+            with suppress(NumbaError):  # one version for all numbers, unless a constant is needed
+                return super().get_call_template(tuple(self._passed_type(types.unliteral(kind)) for kind in args), kws)
+            return super().get_call_template(tuple(map(self._passed_type, args)), kws)
         finally:
             self._inside = before
 
-    def _handed(self, kind):
-        """Returns the type in which a compiled caller hands over an argument."""
+    def _passed_type(self, kind):
+        """Returns the type in which a compiled caller passes an argument."""
         return type_without_leaf(kind) if self.ignores_leaf else kind
 
     def _compile_for_args(self, *arguments, **named):
-        """Compiles for arguments that Python gives; raises CompileError, two lines, where it cannot."""
+        """Compiles for a call from Python; raises CompileError, in two lines, if it cannot."""
         try:
             return super()._compile_for_args(*arguments, **named)  # type: ignore[misc]
         except (NumbaError, NotImplementedError) as problem:
-            raise explained(problem, self.py_func, arguments) from None
+            raise explained_error(problem, self.py_func, arguments) from None
 
     def entry(self, *arguments):
-        """Returns the machine code for arguments of these types, as a function of Python's: it asks no types any more.
+        """Returns the machine code for arguments of these types, as a Python function that checks no types.
 
         Raises CompileError as a call does.
         """
         try:
             return self.compile(tuple(self.typeof_pyval(argument) for argument in arguments))
         except (NumbaError, NotImplementedError) as problem:
-            raise explained(problem, self.py_func, arguments) from None
+            raise explained_error(problem, self.py_func, arguments) from None
 
     @global_compiler_lock
     def compile(self, sig):
-        """Compiles or loads a version, for Python unless a compiled caller asks, and returns its entry point."""
+        """Compiles or loads a version, for Python unless compiled code asks, and returns its entry point."""
         kinds, _ = normalize_signature(sig)
         if kinds in self._wrapperless and not self._inside:
             self._wrapperless.discard(kinds)
             del self.overloads[kinds]
         if kinds in self.overloads:
             return self.overloads[kinds].entry_point
-        with _garbage_left(), without_colours(), whole():
-            return self._compile(sig, inside=self._inside and not self.door)
+        with _no_garbage_collection(), without_colours(), uninterrupted():
+            return self._compile(sig, inside=self._inside and not self.called_from_python)
 
     def compile_inside(self, kinds: tuple[Any, ...]) -> None:
         """Compiles or loads a version for compiled callers, unless there is one."""
@@ -306,17 +306,17 @@ class Function(CPUDispatcher):
 
     def _compile(self, sig, *, inside: bool):
         if self.ident is None:
-            return self._found_or_made(sig)
+            return self._load_or_compile(sig)
         options = self._compiler.targetoptions
         before = options.get("no_cpython_wrapper", False), self._cache.inside, self._inside
         options["no_cpython_wrapper"], self._cache.inside, self._inside = inside, inside, False
         try:
-            return self._found_or_made(sig)
+            return self._load_or_compile(sig)
         finally:
             options["no_cpython_wrapper"], self._cache.inside, self._inside = before
 
-    def _found_or_made(self, sig):
-        """Does as numba does, but without its timers, which every call of LLVM would tell."""
+    def _load_or_compile(self, sig):
+        """Loads or compiles a version as numba does, but without numba's timers, which report every call of LLVM."""
         version = self._cache.load_overload(sig, self.targetctx)
         if version is None:
             self._cache_misses[sig] += 1
@@ -332,14 +332,14 @@ class Function(CPUDispatcher):
         return version.entry_point
 
     def add_overload(self, cres) -> None:
-        """Adds a version for types of arguments; where it stays apart, callers compiled from now on jump to it."""
+        """Adds a version for argument types; if it is not inlined, callers compiled from now on jump to it."""
         kinds, result = tuple(cres.fndesc.argtypes), cres.fndesc.restype
         if cres.library.get_pointer_to_function(cres.fndesc.llvm_cpython_wrapper_name):
             super().add_overload(cres)
         else:
             self.overloads[kinds] = cres
             self._wrapperless.add(kinds)
-        if self.ident is None or not self._apart:
+        if self.ident is None or not self._no_inline:
             return
         named = repr((self.ident, self.bound, tuple(str(kind) for kind in kinds), str(result)))
         symbol = PREFIX + hashlib.sha256(named.encode()).hexdigest()[:32]
@@ -359,7 +359,7 @@ def compiled(
     inline_source: bool = False,
     bound: str = "",
 ) -> Function:
-    """Returns `fn` compiled with numba's `flags`, its machine code kept in `folder` if any; the rest is that of `jit.jit`."""
+    """Returns `fn` compiled with numba's `flags`, with its machine code in `folder` if any; other arguments as in `jit.jit`."""
     settings: Any = config
     before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)  # numba reads it while it decorates
     try:
@@ -369,6 +369,6 @@ def compiled(
         function._compiler._customize_flags = QuickFlags
         if folder is None:
             return function
-        return function.keep(folder.name, apart=not inline and not inline_source, bound=bound)
+        return function.keep(folder.name, no_inline=not inline and not inline_source, bound=bound)
     finally:
         settings.CACHE_DIR = before

@@ -1,7 +1,7 @@
-"""How a function is compiled: numba's passes, less what these functions do not need.
+"""Numba's passes without those that Leafwise's functions do not need.
 
-Numba optimises every function in full and turns it into machine code before its callers copy it and optimise it again. Where all
-callers copy it both are wasted, and most functions of a search are such: `CopiedLibrary` is the code of one.
+Numba optimises every function and turns it into machine code before callers copy it and optimise it again. If all callers copy
+it, both steps are wasted, and most functions of a search are such: `CopiedLibrary` skips them.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from numba.core.lowering import Lower
 from numba.core.typed_passes import AnnotateTypes, BaseNativeLowering, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 
-# What callers copy.
+# Code that callers copy.
 
 
 class _Nowhere:
-    """Takes the environment of a function that has no place in memory: only code that meets Python's objects reads it."""
+    """Accepts the environment of a function without an address; only code for Python's objects would read it."""
 
     def set_env(self, name: str, environment) -> None:
         """Does nothing."""
 
 
 class CopiedLibrary(JITCodeLibrary):
-    """The code of a function, for its callers alone."""
+    """The code of a function that only its callers use, as a copy."""
 
     @property
     def codegen(self):
-        """What takes the function's environment."""
+        """Returns the object that takes the function's environment."""
         return _Nowhere()
 
     def _optimize_final_module(self) -> None:
-        """Leaves it to the callers."""
+        """Does nothing: the callers optimise their copies."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -52,12 +52,12 @@ class CopiedLibrary(JITCodeLibrary):
         return 0
 
     def serialize_using_object_code(self):
-        """Returns what is kept on disk, as `loaded` takes it."""
+        """Returns what the cache stores, as `loaded` takes it."""
         return self.serialize_using_bitcode()
 
 
 def loaded(codegen, load: Callable[[], Any]):
-    """Returns what `load` makes of a kept `CopiedLibrary`: numba asks its code generator which kind to make."""
+    """Runs `load` with numba set to make a `CopiedLibrary`, and returns the result."""
     before = codegen._library_class
     codegen._library_class = CopiedLibrary
     try:
@@ -70,11 +70,11 @@ def loaded(codegen, load: Callable[[], Any]):
 
 
 class _Lower(Lower):
-    """Emits code that reads its arguments where they came, without a copy on the stack."""
+    """Emits code that reads arguments where they are passed, without a copy on the stack."""
 
     def _find_singly_assigned_variable(self) -> None:
         super()._find_singly_assigned_variable()
-        if self.context.enable_nrt:  # counts references, and clears what it has given back
+        if self.context.enable_nrt:  # reference counting clears arguments
             return
         written = [written for block in self.blocks.values() for written in block.find_insts(ir.Assign)]
         times = Counter(each.target.name for each in written)
@@ -88,12 +88,12 @@ class _Lowering(BaseNativeLowering):
 
     @property
     def lowering_class(self):
-        """What emits the code."""
+        """Returns the class that emits code."""
         return _Lower
 
 
 class Pipeline(Compiler):
-    """Compiles as numba does, but for what only numba's own tools ask for."""
+    """Compiles as numba does, without the parts that only numba's own tools use."""
 
     def compile_extra(self, func: Callable[..., Any]):
         """Compiles a function."""
@@ -103,7 +103,7 @@ class Pipeline(Compiler):
         return super().compile_extra(func)
 
     def define_pipelines(self):
-        """Returns the passes: none that writes types beside the source, fuses whole arrays or looks for functions in vain."""
+        """Returns the passes, without annotating types, fusing array expressions, and searching for closures in vain."""
         needless = {AnnotateTypes, NopythonRewrites}
         if not any(isinstance(part, CodeType) for part in self.state.func_id.code.co_consts):
             needless.add(InlineClosureLikes)
@@ -118,7 +118,7 @@ class Pipeline(Compiler):
 
 
 class QuickFlags(Flags):
-    """Flags that are soon compared; numba does so at every operation."""
+    """Compiler flags that compare quickly; numba compares them at every operation."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ errors: Any = numba_errors
 
 
 class _NoColours:
-    """Leaves numba's messages as they are: it makes one for each form of an operator that does not fit."""
+    """Leaves numba's messages unchanged; numba makes one for each form of an operator that does not fit."""
 
     def _same(self, message: str) -> str:
         return message
@@ -152,7 +152,7 @@ class _NoColours:
 
 @contextmanager
 def without_colours() -> Iterator[None]:
-    """Spares colours in messages that nobody reads."""
+    """Turns off colours in numba's messages, which nobody reads."""
     before = errors._termcolor_inst
     errors._termcolor_inst = _NoColours()
     try:

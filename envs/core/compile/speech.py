@@ -1,4 +1,4 @@
-"""Tells people what is compiled or loaded, by numba's own events, where they have to wait for it (`leafwise.envs.core.waiting`)."""
+"""Tells people what is compiled or loaded while they wait, from numba's events (see `leafwise.envs.core.waiting`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = {
     "training": "training",
     "experiments": "study",
 }
-"""Parts of a module's name -> what people call what stands in it; all else is rules."""
+"""A part of a module's name -> what people call its functions; all others are rules."""
 
 
 def named(function: Any) -> str:
@@ -29,8 +29,8 @@ def named(function: Any) -> str:
     return f"the {part}" + ("" if is_of_no_game else f" of {room.stem.replace('_', ' ').capitalize()}")
 
 
-class _Listener(event.Listener):
-    """Hears what numba begins to compile; one thread at a time does."""
+class _CompileListener(event.Listener):
+    """Reports what numba compiles; only one thread at a time does."""
 
     def __init__(self) -> None:
         self._blocks: list[AbstractContextManager[None]] = []
@@ -48,5 +48,5 @@ class _Listener(event.Listener):
 
 
 def tell_compilation() -> None:
-    """Has people told, from now on."""
-    event.register("numba:compile", _Listener())
+    """Starts to report compilation to people."""
+    event.register("numba:compile", _CompileListener())

@@ -1,11 +1,11 @@
-"""Compiles functions for WebAssembly, and lays out the memory that they read.
+"""Compiles functions to WebAssembly, and lays out the memory that they read.
 
-Numba's modules are machine code for this processor only at their very end: until then they are LLVM's bitcode, of which its other
-back end makes wasm32. A function that was loaded from the cache has no bitcode any more, so this works in a process that has
-compiled everything itself, for a processor without special instructions: `ENVIRONMENT`, and an empty `LEAFWISE_CACHE_DIR`.
+Numba's modules stay LLVM bitcode until the last step, and LLVM can make wasm32 of it. A function loaded from the cache has no
+bitcode left. So this needs a process that compiles everything itself, for a processor without special instructions: set
+`ENVIRONMENT`, and an empty `LEAFWISE_CACHE_DIR`.
 
-Functions take one argument, the address of `Held` arguments. Whole numbers, array sizes and addresses are words of 64 bits there,
-as numba has them.
+Functions take one argument, the address of `BoundArguments`. Integers, array sizes and addresses are words of 64 bits there, as
+in numba.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ import numba
 import numpy as np
 
 from leafwise.envs.core.compile import linking
-from leafwise.envs.core.compile.emitted import Held, words_of
+from leafwise.envs.core.compile.emitted import BoundArguments, words_of
 from leafwise.envs.core.errors import UserError
 
 ENVIRONMENT = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-"""What a process needs in its environment whose functions become WebAssembly."""
+"""Environment variables of a process that compiles to WebAssembly."""
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint"
 TRIPLE = "wasm32-unknown-unknown"
 BASE, STACK, PAGE, ALIGNED = 1 << 21, 1 << 20, 1 << 16, 64
-"""Where the memory of arguments begins, behind the stack and constants; bytes of the stack, of a page, and between arrays."""
+"""Address of the arguments, behind the stack and constants; bytes of the stack and of a page; alignment of arrays."""
 ENTRY = "answer"
-"""The name that a module exports its function by."""
+"""The name under which a module exports its function."""
 
 
 def need_linker() -> None:
-    """Raises ValueError where functions cannot be linked, or llvmlite has no WebAssembly."""
+    """Raises ValueError if there is no linker, or llvmlite has no WebAssembly target."""
     if importlib.util.find_spec("ziglang") is None:
         raise UserError("expected ziglang to link WebAssembly, found none: pip install 'leafwise[export]'")
     llvm.initialize_all_targets()
@@ -50,10 +50,10 @@ def need_linker() -> None:
         raise UserError(f"expected an llvmlite that compiles for WebAssembly, got {llvm.__name__}: {problem}") from None
 
 
-def recipe(function: Any, *arguments: Any) -> str:
-    """Returns a hash of all that the module of a function depends on: its sources, the types of its arguments, who compiles."""
-    kinds = [linking.described(numba.typeof(argument)) for argument in arguments]
-    told = (
+def module_hash(function: Any, *arguments: Any) -> str:
+    """Returns a hash of everything that a function's module depends on: sources, argument types, compilers."""
+    kinds = [linking.type_text(numba.typeof(argument)) for argument in arguments]
+    inputs = (
         function.ident,
         function.bound,
         kinds,
@@ -63,23 +63,23 @@ def recipe(function: Any, *arguments: Any) -> str:
         FEATURES,
         BASE,
     )
-    return hashlib.sha256(repr(told).encode()).hexdigest()
+    return hashlib.sha256(repr(inputs).encode()).hexdigest()
 
 
 def linked(function: Any, *arguments: Any) -> bytes:
-    """Returns a module that exports `function(held)`, compiled for arguments of these types, and all that it calls."""
+    """Returns a module that exports `function(bound)`, compiled for arguments of these types, with everything that it calls."""
     need_linker()
-    kinds = (Held(tuple(numba.typeof(argument) for argument in arguments)),)
+    kinds = (BoundArguments(tuple(numba.typeof(argument) for argument in arguments)),)
     function.compile(kinds)
     versions = [((one.ident, key), cres) for one in linking._FUNCTIONS.values() for key, cres in one.overloads.items()]
     symbols: dict[Any, str] = {version: symbol for symbol, version in linking._SYMBOLS.items()}
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(opt=3, features=FEATURES, reloc="static")
     with tempfile.TemporaryDirectory() as folder:
         objects: list[Path] = []
-        for told, cres in versions:
+        for version_key, cres in versions:
             module = llvm.parse_bitcode(cres.library._final_module.as_bitcode())
             module.triple, module.data_layout = TRIPLE, str(machine.target_data)
-            name = ENTRY if told == (function.ident, kinds) else symbols.get(told)
+            name = ENTRY if version_key == (function.ident, kinds) else symbols.get(version_key)
             if name:
                 module.get_function(cres.fndesc.llvm_func_name).name = name
             for variable in module.global_variables:
@@ -109,17 +109,17 @@ class Image(NamedTuple):
     """The memory of a module's arguments."""
 
     held: int
-    """The address to call it with."""
+    """The address to call the function with."""
     memory: bytes
-    """What stands there from BASE on; all else is zero. The first ALIGNED bytes are for what the call itself returns."""
+    """The contents from BASE on; everything else is zero. The first ALIGNED bytes are for the result of the call."""
     pages: int
-    """How much memory it needs."""
+    """Number of pages that it needs."""
     places: dict[str, tuple[int, str, tuple[int, ...]]]
-    """Where each array and each number is: its path in the arguments -> address, type and shape."""
+    """The path of each array and number in the arguments -> address, type and shape."""
 
 
 def image(names: Iterable[str], arguments: Iterable[Any]) -> Image:
-    """Lays arguments out; arrays that share memory there share it here, and those that are empty come last."""
+    """Lays out arguments in memory; arrays that share memory here share it there, and empty ones come last."""
     values = dict(zip(names, arguments, strict=True))
     parts_of = dict(_parts(values))
     arrays = {path: part for path, part in parts_of.items() if isinstance(part, np.ndarray)}
@@ -131,16 +131,16 @@ def image(names: Iterable[str], arguments: Iterable[Any]) -> Image:
     for array in sorted(arrays.values(), key=lambda array: not array.any()):
         if not array.flags.c_contiguous:
             raise TypeError(f"expected arrays without gaps, got strides {array.strides} of {array.shape}")
-        if _place(array) not in addresses:
+        if _memory_key(array) not in addresses:
             free = -(-free // ALIGNED) * ALIGNED
-            addresses[_place(array)] = free
+            addresses[_memory_key(array)] = free
             if array.any():
                 parts.append((free, array.tobytes()))
             free += array.nbytes
     words = [
         word
         for kind, value in zip(kinds, values.values(), strict=True)
-        for word in words_of(kind, value, lambda array: addresses[_place(array)])
+        for word in words_of(kind, value, lambda array: addresses[_memory_key(array)])
     ]
     memory = bytearray(parts[-1][0] + len(parts[-1][1]) - BASE if parts else free - BASE)
     for address, body in [(held, np.array(words, dtype=np.uint64).tobytes()), *parts]:
@@ -149,19 +149,19 @@ def image(names: Iterable[str], arguments: Iterable[Any]) -> Image:
     word = held
     for path, part in parts_of.items():
         if path in arrays:
-            places[path] = addresses[_place(part)], str(part.dtype), part.shape
+            places[path] = addresses[_memory_key(part)], str(part.dtype), part.shape
         else:
             places[path] = word, "float64" if isinstance(part, float) else "int64", (1,)
         word += 8 * (1 + 2 * np.ndim(part))  # as `words_of` has them
     return Image(held, bytes(memory), -(-free // PAGE), places)
 
 
-def _place(array: Any) -> tuple[int, int]:
+def _memory_key(array: Any) -> tuple[int, int]:
     return array.ctypes.data, array.nbytes
 
 
 def _parts(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields the arrays and numbers in values by their paths, in the order of their words."""
+    """Yields the arrays and numbers in `values` with their paths, in the order of their words."""
     for name, value in values.items():
         if isinstance(value, tuple):
             fields = getattr(value, "_fields", map(str, range(len(value))))

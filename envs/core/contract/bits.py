@@ -1,6 +1,6 @@
-"""Words of 64 bits as boards: counting their bits, and boards of 4 by 4 cells of four bits.
+"""Words of 64 bits as boards: counting bits, and boards of 4 by 4 cells with four bits each.
 
-Such a board has cell (y, x) at bits 4 * (4 * y + x). A line is four cells, lowest bits first.
+Cell (y, x) of such a board has its lowest bit at 4 * (4 * y + x). A line is four cells, lowest bits first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NIBBLES = u64(0x1111111111111111)
 
 @jit(inline=True)
 def count_bits(x):
-    """Counts the bits of a uint64; the compiler knows this form and makes one instruction of it."""
+    """Counts the bits of a uint64; the compiler turns this form into one instruction."""
     x = x - ((x >> ONE) & PAIRS)
     x = (x & PAIRS_OF_NIBBLES) + ((x >> TWO) & PAIRS_OF_NIBBLES)
     x = (x + (x >> FOUR)) & LOW_NIBBLES
@@ -55,14 +55,14 @@ def flip(b):
 
 @jit(inline=True)
 def occupied(b):
-    """Returns one bit (the lowest of its nibble) per cell that is not 0."""
+    """Returns a word with the lowest bit of every cell that is not 0."""
     b = b | (b >> TWO)
     return (b | (b >> ONE)) & NIBBLES
 
 
 @jit(inline=True)
 def highest_rank(b):
-    """Returns the highest rank on a board."""
+    """Returns the highest rank on a board, 0 to 15."""
     cells = NIBBLES
     rank = ZERO
     for bit in (THREE, TWO, ONE, ZERO):
@@ -75,7 +75,7 @@ def highest_rank(b):
 
 @jit(inline=True)
 def looked_up(b, lines):
-    """Returns the board that a table [65536] makes of the rows of another."""
+    """Returns a board whose rows are entries of a table [65536], indexed by the rows of `b`."""
     return (
         u64(lines[b & LINE])
         | (u64(lines[(b >> S16) & LINE]) << S16)
@@ -86,13 +86,13 @@ def looked_up(b, lines):
 
 @jit(inline=True)
 def sum_of_rows(b, table):
-    """Adds up what a table [65536] says of the rows of a board."""
+    """Returns the sum of the entries of a table [65536] for the four rows of a board."""
     return table[b & LINE] + table[(b >> S16) & LINE] + table[(b >> S32) & LINE] + table[b >> S48]
 
 
 @jit(inline=True)
 def symmetric_boards(S, i, T):
-    """Returns the board in word 0 of row i under its eight symmetries, itself first."""
+    """Returns the board in word 0 of row i under its eight symmetries, the identity first."""
     b = S[i, 0]
     m = mirror(b)
     f = flip(b)

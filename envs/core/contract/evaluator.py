@@ -1,6 +1,6 @@
-"""What a leaf evaluator is: a number for a position, and an exact statement of what that number means.
+"""Leaf evaluators: the value of a position, and an exact specification of what the number means.
 
-Numbers that people's functions answer are taken where they fit, as float64, else refused in one line (`answered`).
+Results of users' functions are converted to float64, or refused in one line (`answered`).
 """
 
 from __future__ import annotations
@@ -26,25 +26,28 @@ Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Speed:
-    """What makes searches with an evaluator faster. It changes no value, to the last bit."""
+    """Optional functions that make searches faster; they change no value, to the last bit."""
 
     prefetch: Compiled | None = None
-    """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
+    """Compiled `(S, i, T)`: starts to load the entries of large tables that `value` will read; called for several rows before
+    they are valued.
+    """
     sibling_values: Compiled | None = None
-    """Compiled `(S, k, o, end, M, P, T)` -> n: values leaves together that share most of what is looked up for them.
-    None: each alone.
+    """Compiled `(S, k, o, end, M, P, T)` -> n: values leaves together that share most of their lookups. None: each leaf is
+    valued alone.
 
-    In single-player games with the rules `afterstates` and `apply_outcome`: row k is one of `afterstates`, rows o to end - 1
-    are the outcomes that it serves. For each of them it raises M[q], if that is lower, to the mean of the leaves that chance
-    leads to from the row that `apply_outcome` makes of k and q: their values, each times its probability, added up in the order
-    of `chance_outcomes`; finished games are worth what `terminal` says. n is how many leaves there are in all, 0 where it
-    cannot say. Rows and probabilities P from `end` on, max_outcomes + 1 of them, are its scratch."""
+    For single-player games with the rules `afterstates` and `apply_outcome`. Row k is one of `afterstates`; rows o to end - 1
+    are outcomes. For each outcome q it raises M[q], if that is lower, to the mean of the leaves behind the row that
+    `apply_outcome` makes of k and q. The mean sums their values times their probabilities in the order of `chance_outcomes`;
+    finished games are worth what `terminal` says. n is the number of all leaves, or 0 if this row cannot be valued so. Rows and
+    probabilities P from `end` on, max_outcomes + 1 of them, are scratch.
+    """
     cache_values: bool = False
-    """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
+    """True if one value takes longer than a lookup in some 100 kB: searches then remember more values."""
 
 
 class Meaning(Protocol):
-    """What values mean to people: a map that never falls, and what its numbers count."""
+    """What values mean to people: a monotonic map to some unit."""
 
     @property
     def name(self) -> str: ...
@@ -53,44 +56,49 @@ class Meaning(Protocol):
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Values a row for the player who acts next; at a chance stage it speaks for player 0.
+    """Values a row for the player who acts next, or at a chance stage for player 0.
 
-    (At a chance stage it need not be known who acts next, so there the view is fixed.)
+    (At a chance stage it may not be known who acts next, so the view is fixed.)
     """
 
     name: str
     value: Compiled | None = field(repr=False)
     """Compiled `(S, i, T)` -> float; its weights are `T.leaf`. None if there is only `batch`."""
     weights: Any = field(default=(), repr=False)
-    """A NamedTuple of arrays, put into `T.leaf`; () if there are none."""
+    """A NamedTuple of arrays for `T.leaf`; () if there are none."""
     stage: str | tuple[str, ...] = "decision"
-    """The stage at which it may be asked, a name in `game.stages`, or several; where a line of play has none, a decision."""
+    """The stage, or stages, at which it is called: names in `game.stages`. A line of play without such a stage is valued at a
+    decision.
+    """
     to_go: bool = False
     """True: the number is the return still to come, added to the leaf's `returns`. False: it replaces the return."""
     terminal: Terminal = "returns"
-    """What a finished game is worth: asked like any leaf, the return, or (win, draw, loss) by the return's sign."""
+    """The value of a finished game: "evaluate" like any leaf, "returns", or (win, draw, loss) by the return's sign."""
     low: float | None = None
     high: float | None = None
     """Bounds of the value, if it has any (Star pruning needs them)."""
     scratch: tuple[str, ...] = field(default=(), repr=False)
-    """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them; "tables.bag" is one's field."""
+    """Fields of `weights` that `value` writes to: every `T` gets its own arrays for them; "tables.bag" is a field of a field."""
     batch: Callable[..., Any] | None = field(default=None, repr=False)
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     python_only: bool = False
-    """True where one value takes far more than a microsecond: only searches that Python runs ask for it, not compiled environments.
-    `value` then ends at once when `T.stop` is set."""
+    """True if one value takes far more than a microsecond: then only searches in Python call it, and compiled environments do
+    not. `value` must return at once when `T.stop` is set.
+    """
     speed: Speed = field(default=Speed(), repr=False)
-    """What makes searches faster."""
+    """Functions that make searches faster."""
     policy: Compiled | None = field(default=None, repr=False)
-    """Compiled `(S, i, P, T)` -> `value` of a decision; writes to P [max_actions] the logarithm, up to a constant, of how probable
-    it is that an action is the best. None: the evaluator says nothing of actions."""
+    """Compiled `(S, i, P, T)` -> `value` of a decision. Writes to P [max_actions] the logarithm, up to a constant, of the
+    probability that each action is the best. None: the evaluator has no policy.
+    """
     batch_policy: Callable[..., Any] | None = field(default=None, repr=False)
-    """(rows [n, width], T) -> what `batch` says, float64 [n], and what `policy` writes for each, [n, max_actions], in one call;
-    illegal actions may have any number. None: there is none."""
+    """(rows [n, width], T) -> values as `batch` returns them, float64 [n], and logits as `policy` writes them, [n,
+    max_actions]; illegal actions may have any number. None: there is none.
+    """
     room: Path | None = None
-    """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
+    """The folder of `value`, if it is not the game's room; names the cache of searches that use it."""
     units: Callable[[Game], Meaning | None] | None = field(default=None, repr=False, compare=False)
-    """(a variant) -> what the values mean to people there, None where nothing is known."""
+    """(a variant) -> what the values mean to people there; None if nothing is known."""
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
@@ -104,7 +112,7 @@ class Evaluator:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The stages at which it may be asked."""
+        """The stages at which it is called."""
         return stage_names(self.stage)
 
     @property
@@ -120,26 +128,26 @@ def stage_names(stage: str | tuple[str, ...]) -> tuple[str, ...]:
     return (stage,) if isinstance(stage, str) else stage
 
 
-def with_own(fields: Any, path: str) -> Any:
-    """Returns a NamedTuple with a copy of one of its arrays; "tables.bag" is the array `bag` of its NamedTuple `tables`."""
+def with_own_copy(fields: Any, path: str) -> Any:
+    """Returns a NamedTuple in which one array is replaced by a copy; "tables.bag" is the array `bag` of its field `tables`."""
     name, _, inner = path.partition(".")
     part = getattr(fields, name)
-    return fields._replace(**{name: with_own(part, inner) if inner else part.copy()})
+    return fields._replace(**{name: with_own_copy(part, inner) if inner else part.copy()})
 
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
-"""What a finished game is worth: asked like any leaf, the return, or a number for won, drawn, lost."""
+"""How a finished game is valued: like any leaf, by its return, or by a number for won, drawn, lost."""
 
 
 DECISION = 1
-"""Stages of what is asked at decisions alone, as bits."""
+"""The bit of the stage of decisions."""
 
 
 class LeafSpec(NamedTuple):
-    """An evaluator's fields `stage`, `to_go` and `terminal`."""
+    """The fields `stage`, `to_go` and `terminal` of an evaluator, as numbers."""
 
     stages: int
-    """Bit k is set where it is asked at the game's stage k."""
+    """Bit k is set if the evaluator is called at the game's stage k."""
     to_go: bool
     rule: int
     """EVALUATE, RETURNS or TRIPLE."""
@@ -149,7 +157,7 @@ class LeafSpec(NamedTuple):
 
 
 def stage_bits(evaluator: Evaluator, stages: tuple[str, ...]) -> int:
-    """Returns the stages at which an evaluator is asked, as bits; raises ValueError for none, or one that the game lacks."""
+    """Returns the stages at which an evaluator is called, as bits; raises ValueError for none, or for one that the game lacks."""
     if not evaluator.stages or not set(evaluator.stages) <= set(stages):
         expected = ", ".join(stages)
         raise UserError(f"evaluator {evaluator.name!r}: expected a stage among {expected}, got {evaluator.stage!r}")
@@ -157,88 +165,88 @@ def stage_bits(evaluator: Evaluator, stages: tuple[str, ...]) -> int:
 
 
 def leaf_spec(evaluator: Evaluator, stages: tuple[str, ...]) -> LeafSpec:
-    """Returns what an evaluator says to a game with these stages; raises ValueError for a stage that the game lacks."""
-    asked = stage_bits(evaluator, stages)
+    """Returns the `LeafSpec` of an evaluator in a game with these stages; raises ValueError for a stage that the game lacks."""
+    bits = stage_bits(evaluator, stages)
     rule = {"evaluate": EVALUATE, "returns": RETURNS}.get(str(evaluator.terminal), TRIPLE)
     win, draw, loss = evaluator.terminal if isinstance(evaluator.terminal, tuple) else (0.0, 0.0, 0.0)
-    return LeafSpec(asked, evaluator.to_go, rule, float(win), float(draw), float(loss))
+    return LeafSpec(bits, evaluator.to_go, rule, float(win), float(draw), float(loss))
 
 
 @jit(inline=True)
-def is_asked(stages, here):
+def is_asked(stages, stage):
     """Whether a stage is one of `stages`, which are bits."""
-    return stages >> np.int64(here) & 1 == 1
+    return stages >> np.int64(stage) & 1 == 1
 
 
 @jit(inline=True)
 def finished_value(rule, win, draw, loss, outcome):
-    """Returns what a finished game of a return `outcome` is worth to a leaf that is not asked: `rule` is RETURNS or TRIPLE."""
+    """Returns the value of a finished game with the return `outcome`; `rule` is RETURNS or TRIPLE."""
     if rule == RETURNS:
         return outcome
     return win if outcome > 0 else loss if outcome < 0 else draw
 
 
 def value_bounds(game: Game, evaluator: Evaluator) -> tuple[float, float]:
-    """Returns the least and the most that player 0 can get from a leaf, infinite if the evaluator states no bounds."""
+    """Returns the lowest and highest value of a leaf for player 0; infinite if the evaluator has no bounds."""
     if evaluator.low is None or evaluator.high is None:
         return -np.inf, np.inf
-    worths = [evaluator.low, evaluator.high]
+    values = [evaluator.low, evaluator.high]
     if evaluator.to_go:
-        worths = [evaluator.low + game.return_range[0], evaluator.high + game.return_range[1]]
+        values = [evaluator.low + game.return_range[0], evaluator.high + game.return_range[1]]
     if isinstance(evaluator.terminal, tuple):
-        worths += evaluator.terminal
+        values += evaluator.terminal
     elif evaluator.terminal == "returns":
-        worths += game.return_range
+        values += game.return_range
     if game.players == 2:
-        worths += [-w for w in worths]
-    return float(min(worths)), float(max(worths))
+        values += [-w for w in values]
+    return float(min(values)), float(max(values))
 
 
 def nothing_more(S, i, T):
-    """Expects no more return than there is: the score of a game that has none of its own."""
+    """Returns 0, the return still to come: the score of a game that has none of its own."""
     return 0.0
 
 
 @jit(inline=True)
 def for_player_zero(value, player):
-    """Turns a value for the player who acts into player 0's; at a chance stage it already is."""
+    """Turns a value for the player who acts into one for player 0; at a chance stage they are the same."""
     return -value if player == 1 else value
 
 
-def real_numbers(found: Any, expected: str) -> Floats:
-    """Returns what a function answered as float64, of the shape that it has.
+def real_numbers(result: Any, expected: str) -> Floats:
+    """Converts a function's result to float64, in its own shape.
 
-    Raises ValueError, `expected` and what came, for what are no real numbers: a tensor that requires a gradient or lies on another
-    device, complex numbers, texts.
+    Raises ValueError, `expected` and what came, for results without real numbers: a tensor that requires a gradient or is on
+    another device, complex numbers, texts.
     """
     try:
-        array = np.asarray(found)
+        array = np.asarray(result)
         if array.dtype.kind in "biufO":
             return array.astype(np.float64)
-    except Exception as problem:  # of the library that the numbers are of
-        raise UserError(f"{expected}, got {type(found).__name__}: {short(problem, 160)}") from None
+    except Exception as problem:  # the library of the numbers raises what it likes
+        raise UserError(f"{expected}, got {type(result).__name__}: {short(problem, 160)}") from None
     raise UserError(f"{expected}, got numbers of type {array.dtype}")
 
 
 def advised(evaluator: Evaluator, rows: Any, T: Any, actions: int) -> tuple[Floats, Floats]:
-    """Returns what an evaluator's `batch_policy` answers for rows [n, width]: values [n] and logits [n, actions].
+    """Returns the result of an evaluator's `batch_policy` for rows [n, width]: values [n] and logits [n, actions].
 
     Raises ValueError for other shapes, nan, and logits without an upper bound.
     """
     assert evaluator.batch_policy is not None
-    expected, found = f"evaluator {evaluator.name!r}: expected of batch_policy", evaluator.batch_policy(rows, T)
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise UserError(f"{expected} a pair of values and logits, got {type(found).__name__}")
-    values = answered(found[0], (len(rows),), f"{expected} {len(rows)} values")
-    logits = answered(found[1], (len(rows), actions), f"{expected} logits {(len(rows), actions)}")
+    expected, result = f"evaluator {evaluator.name!r}: expected of batch_policy", evaluator.batch_policy(rows, T)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise UserError(f"{expected} a pair of values and logits, got {type(result).__name__}")
+    values = answered(result[0], (len(rows),), f"{expected} {len(rows)} values")
+    logits = answered(result[1], (len(rows), actions), f"{expected} logits {(len(rows), actions)}")
     if np.isposinf(logits).any():
         raise UserError(f"{expected} logits below infinity, got inf")
     return values, logits
 
 
-def answered(found: Any, shape: tuple[int, ...], expected: str) -> Floats:
-    """Returns what a function answered as float64 of a shape; raises ValueError as `real_numbers`, and for other shapes and nan."""
-    numbers = real_numbers(found, expected)
+def answered(result: Any, shape: tuple[int, ...], expected: str) -> Floats:
+    """Converts a function's result to float64 of a shape; raises ValueError as `real_numbers`, and for other shapes and nan."""
+    numbers = real_numbers(result, expected)
     if numbers.shape != shape:
         raise UserError(f"{expected}, got shape {numbers.shape}")
     if np.isnan(numbers).any():

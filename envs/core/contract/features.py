@@ -1,7 +1,7 @@
-"""What networks need of a room, by their kind: a board of cells for n-tuples, the few features that are present for sparse first
-layers, a grid for convolutions; and what model files say of features.
+"""What each kind of network reads from a game: cells for n-tuples, active features for sparse first layers, grids for
+convolutions.
 
-Those are named tables with versions, so that a room may add some and old models go on loading.
+Features come in named tables with versions, so that a room may add tables and old model files still load.
 """
 
 from __future__ import annotations
@@ -19,113 +19,117 @@ from leafwise.envs.core.ranges import need_among
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """A group of features that a network learns weights for. Rooms add tables; one that changes gets a new version."""
+    """A group of features with weights. A room may add tables; a table that changes gets a new version."""
 
     size: int
-    """How many features there are in it."""
+    """Number of features in it."""
     version: int = 1
     """Raised whenever a feature in it changes its meaning."""
     grows: bool = False
-    """Whether features may be added at its end: files then have fewer of them."""
+    """Whether features may be added at its end: older files then have fewer of them."""
 
-    def told(self) -> dict[str, int]:
-        """Returns what a model file says of it."""
+    def metadata(self) -> dict[str, int]:
+        """Returns the entry of a model file for it."""
         return {"size": self.size, "version": self.version}
 
 
-def check_tables(known: Mapping[str, FeatureTable], told: Any) -> dict[str, FeatureTable]:
-    """Returns the tables that a file names, in its order; `known` are those that the room has now.
+def check_tables(known: Mapping[str, FeatureTable], entries: Any) -> dict[str, FeatureTable]:
+    """Returns the tables that a file names, in its order; `known` are those of the room.
 
-    Raises ValueError in one line for what is no list of tables, and for a table that the room lacks or that has changed.
+    Raises ValueError in one line for something that is not a list of tables, and for a table that the room lacks or that has
+    changed.
     """
-    if not isinstance(told, Mapping):
-        raise UserError(f"expected tables by name, got {told!r}")
-    found = {}
-    for name, table in told.items():
+    if not isinstance(entries, Mapping):
+        raise UserError(f"expected tables by name, got {entries!r}")
+    tables = {}
+    for name, table in entries.items():
         if not isinstance(table, Mapping) or not all(type(table.get(key)) is int for key in ("size", "version")):
             raise UserError(f"expected table {name!r} with a size and a version, got {table!r}")
         need_among(name, known, "tables")
-        now, then = known[name], FeatureTable(table["size"], table["version"])
-        fits = then.size <= now.size if now.grows else then.size == now.size
-        if not fits or now.version != then.version or then.size < 1:
-            expected = f"table {name!r} of version {now.version} and size {now.size}"
-            raise UserError(f"expected {expected}, got version {then.version} and size {then.size}")
-        found[name] = then
-    return found
+        current, stored = known[name], FeatureTable(table["size"], table["version"])
+        fits = stored.size <= current.size if current.grows else stored.size == current.size
+        if not fits or current.version != stored.version or stored.size < 1:
+            expected = f"table {name!r} of version {current.version} and size {current.size}"
+            raise UserError(f"expected {expected}, got version {stored.version} and size {stored.size}")
+        tables[name] = stored
+    return tables
 
 
-# N-tuple networks: a board of cells seen through its symmetries, and small tables beside it.
+# N-tuple networks: a board of cells under its symmetries, and small tables beside it.
 
 Views = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
 class SmallTable(FeatureTable):
-    """A table beside the tuples: each position uses one entry of it."""
+    """A table beside the n-tuples, of which each position uses one entry."""
 
     usual: bool = True
-    """Whether a network has it unless it says otherwise."""
+    """Whether a network has it by default."""
     stage: str = ""
-    """The stage at which it says something, where it does not at all of them."""
+    """The only stage at which it counts; "": all stages."""
     placed: bool = True
-    """Whether it depends on where values stand; False: on how many cells have them, and on what is beside the board, alone."""
+    """Whether it depends on the places of values; False: only on their counts, and on what is beside the board."""
 
 
 Observed = Callable[[Any, Any], Any]
-"""(observations [n, *], options) -> what compiled code reads off a row, told once more of observations, which are whole numbers: by
-operators, `minimum`, `maximum`, `sum(axis=1)`, `max(axis=1)`, `astype`, columns, `@` with a matrix of small numbers, `looked_up_in`
-and `repeated` alone. Files for programs in other languages are made of it. None: the observation does not tell."""
+"""(observations [n, *], options) -> what compiled code reads from a row, computed from observations, which are integers. It may
+use operators, `minimum`, `maximum`, `sum(axis=1)`, `max(axis=1)`, `astype`, columns, `@` with a matrix of small numbers,
+`looked_up_in` and `repeated`, nothing else. Exports to other languages are made of it. None: the observation does not contain
+it.
+"""
 
 
 def looked_up_in(table: Array, index: Any) -> Any:
-    """Returns entries of a table, by an array or by what stands for one."""
+    """Returns entries of a table, by an index array or a symbol that stands for one."""
     return index.looked_up_in(table) if hasattr(index, "looked_up_in") else table[index]
 
 
 def repeated(step: Callable[..., Any], *values: Any) -> Any:
-    """Returns what comes of values when `step` makes new ones of them again and again: it returns (goes on, *values), and ends when
-    it goes on [n, 1] for none."""
+    """Applies `step` to values again and again. It returns (goes on, *values); the loop ends when `goes on` [n, 1] is all False."""
     return values[0].repeated(step, *values[1:])
 
 
 @dataclass(frozen=True, eq=False)
 class CellFeatures:
-    """A board of cells of `bits` bits each, packed into words of the row or read one by one.
+    """A board of cells with `bits` bits each, packed into words of the row or read one by one.
 
-    `boards` and `highest` only make things faster, for boards in one word: without them the values are the same.
+    `boards` and `highest` only make things faster, for boards in one word; values are the same without them.
     """
 
     cells: int = 16
     bits: int = 4
     """Bits of a cell: values are 0 to 2**bits - 1."""
     cell_bits: tuple[int, ...] = ()
-    """Bits of each cell where they differ, none more than `bits`; such cells are read by `cell`. (): all have `bits`."""
+    """Bits of each cell if they differ, at most `bits`; such cells are read by `cell`. (): all have `bits`."""
     words: tuple[int, ...] = (0,)
-    """Words of the row that hold the cells, from the lowest bit on, 64 // bits in a word; not read where there is `cell`."""
+    """Words of the row that hold the cells, from the lowest bit on, 64 // bits in a word; unused if there is `cell`."""
     cell: Callable[..., Any] | None = None
-    """Compiled `(S, i, k, T)` -> value of cell k of row i, where `words` do not hold the cells so."""
+    """Compiled `(S, i, k, T)` -> value of cell k of row i, if `words` do not hold the cells in this way."""
     views: Views = ()
-    """The cells as each symmetry sees them: `views[s][k]` is the cell that comes to place k. Itself first; (): itself alone."""
+    """The cells under each symmetry: `views[s][k]` is the cell that comes to place k. The identity first; (): the identity
+    alone.
+    """
     tables: Mapping[str, SmallTable] = field(default_factory=dict)
     """Small tables by name."""
     index: Callable[..., Any] | None = None
-    """Compiled `(S, i, k, T)` -> uint64 index into the small table that is k-th in `tables`."""
+    """Compiled `(S, i, k, T)` -> uint64 index into the k-th table of `tables`."""
     points: tuple[float, ...] = ()
-    """What a cell of each value is worth in the game's score, 0 for value 0; (): the score is not a sum over cells."""
+    """The points of a cell with each value in the game's score, 0 for value 0; (): the score is not a sum over cells."""
     names: tuple[str, ...] = ()
-    """What a cell of each value shows (default: the values)."""
+    """The symbol of each value (default: the values)."""
     stages: tuple[str, ...] = ("decision",)
-    """The stages at which a learned value may be asked, the usual one first."""
+    """The stages at which a learned value may be called, the usual one first."""
     stage_words: tuple[str, ...] = ()
     """What a learner's options call a state at each of these stages (default: the stages' names)."""
     boards: Callable[..., Any] | None = None
-    """Compiled `(S, i, T)` -> the word of the board of row i under each symmetry, a tuple of uint64 in the order of `views`."""
+    """Compiled `(S, i, T)` -> the board's word of row i under each symmetry, a tuple of uint64 in the order of `views`."""
     highest: Callable[..., Any] | None = None
     """Compiled `(board)` -> its highest value."""
     version: int = 1
-    """Raised whenever a cell changes its meaning; model files name it."""
+    """Raised whenever a cell changes its meaning; model files contain it."""
     observed: Observed | None = None
-    """Returns the cells [n, cells], and the index into each small table [n] by its name."""
+    """Returns the cells [n, cells], and the index into each small table [n] by name."""
 
     def __post_init__(self) -> None:
         if not (self.cells >= 1 and 1 <= self.bits <= 16):
@@ -139,11 +143,17 @@ class CellFeatures:
             raise UserError(f"cell features: expected views that reorder {self.cells} cells, the board itself first")
         if self.points and (len(self.points) != self.values or self.points[0] != 0):
             raise UserError(f"cell features: expected {self.values} points, 0 for value 0, got {self.points!r}")
-        if own := self.cell_bits:
-            fits = len(own) == self.cells and all(1 <= b <= self.bits for b in own) and self.cell is not None
-            if not fits or any(own[view[k]] != own[k] for view in self.views for k in range(self.cells)):
+        if bits_of_cells := self.cell_bits:
+            fits = (
+                len(bits_of_cells) == self.cells
+                and all(1 <= b <= self.bits for b in bits_of_cells)
+                and self.cell is not None
+            )
+            if not fits or any(
+                bits_of_cells[view[k]] != bits_of_cells[k] for view in self.views for k in range(self.cells)
+            ):
                 expected = f"1 to {self.bits} bits for each of {self.cells} cells read by cell, alike under all views"
-                raise UserError(f"cell features: expected {expected}, got {own!r}")
+                raise UserError(f"cell features: expected {expected}, got {bits_of_cells!r}")
         if self.tables and self.index is None:
             raise UserError(f"cell features: expected an index into {', '.join(self.tables)}, got none")
         if (self.boards or self.highest) and (self.cell is not None or len(self.words) != 1):
@@ -151,121 +161,125 @@ class CellFeatures:
 
     @property
     def in_word(self) -> int:
-        """How many cells a word holds."""
+        """Number of cells in a word."""
         return 64 // self.bits
 
     @property
     def values(self) -> int:
-        """How many values a cell can have, at most."""
+        """Number of values that a cell can have, at most."""
         return 1 << self.bits
 
-    def sizes_of(self, places: Sequence[int]) -> tuple[int, ...]:
-        """Returns how many values each of these cells can have."""
-        return tuple(1 << (self.cell_bits[k] if self.cell_bits else self.bits) for k in places)
+    def sizes_of(self, cells: Sequence[int]) -> tuple[int, ...]:
+        """Returns the number of values of each of these cells."""
+        return tuple(1 << (self.cell_bits[k] if self.cell_bits else self.bits) for k in cells)
 
 
 def rectangle_views(rows: int, columns: int) -> Views:
     """Returns the four symmetries of a board, row by row: view k mirrors left-right where k & 1, top-bottom where k & 2."""
-    places = [divmod(place, columns) for place in range(rows * columns)]
+    cells = [divmod(place, columns) for place in range(rows * columns)]
     return tuple(
-        tuple(columns * (rows - 1 - y if k & 2 else y) + (columns - 1 - x if k & 1 else x) for y, x in places)
+        tuple(columns * (rows - 1 - y if k & 2 else y) + (columns - 1 - x if k & 1 else x) for y, x in cells)
         for k in range(4)
     )
 
 
 def square_views(side: int) -> Views:
-    """Returns the eight symmetries of a square board, row by row: view k mirrors left-right where k & 1, then top-bottom
-    where k & 2, then swaps rows and columns where k & 4.
+    """Returns the eight symmetries of a square board, row by row.
+
+    View k mirrors left-right where k & 1, then top-bottom where k & 2, then swaps rows and columns where k & 4.
     """
     mirrored = rectangle_views(side, side)
-    swapped = [side * (place % side) + place // side for place in range(side * side)]
-    return (*mirrored, *(tuple(view[place] for place in swapped) for view in mirrored))
+    swapped = [side * (cell % side) + cell // side for cell in range(side * side)]
+    return (*mirrored, *(tuple(view[cell] for cell in swapped) for view in mirrored))
 
 
 def cell_values(features: CellFeatures, row: Array, T: Any) -> list[int]:
     """Returns the value of each cell of a row [width]."""
     if features.cell is not None:
         return [int(features.cell(row[None], np.uint64(0), k, T)) for k in range(features.cells)]
-    at = [divmod(k, features.in_word) for k in range(features.cells)]
-    return [int(row[features.words[word]]) >> features.bits * place & features.values - 1 for word, place in at]
+    slots = [divmod(k, features.in_word) for k in range(features.cells)]
+    return [int(row[features.words[word]]) >> features.bits * slot & features.values - 1 for word, slot in slots]
 
 
 # Networks with a sparse first layer.
 
 FEATURES = "features"
-"""The table of all features, in rooms that name none."""
+"""The name of the table in rooms that name none."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparseFeatures:
-    """Features that are there or not, of which few are there at once; a feature may be there several times.
+    """Features that are present or absent, with few present at once; a feature may be present several times.
 
-    What depends on the variant is a function of the game's options.
+    Sizes that depend on the variant are functions of the game's options.
     """
 
     active: Callable[..., Any]
     """Compiled `(S, i, F, T)` -> n: writes the n features of row i to F (int64), each in 0..size - 1."""
     size: Callable[[Any], int]
-    """options -> how many features there are."""
+    """options -> number of features."""
     most: Callable[[Any], int]
-    """options -> how many can be active at once: the length of F."""
+    """options -> most features that can be active at once: the length of F."""
     view: Literal["acting", "first"] = "acting"
-    """Whose side the features take: the player's who acts next, or always player 0's (where the seats differ)."""
+    """Whose side the features take: the player who acts next, or always player 0 (if the seats differ)."""
     side: Callable[..., Any] | None = None
-    """Compiled `(S, i, T)` -> 0 or 1: whose side they take where chance acts next; needed for a `stage` of chance
-    of a two-player game with the view "acting"."""
+    """Compiled `(S, i, T)` -> 0 or 1: whose side they take if chance acts next. Needed for a chance `stage` of a two-player
+    game with the view "acting".
+    """
     invariant: bool = False
-    """Whether symmetric rows have the same features; if not, training shows rows under random symmetries."""
+    """Whether symmetric rows have the same features; if not, training applies random symmetries."""
     stage: str | tuple[str, ...] = "decision"
-    """The stage at which a learned value is asked, or several."""
+    """The stage, or stages, at which a learned value is called."""
     version: int = 1
-    """Raised whenever a feature changes its meaning; model files name it."""
+    """Raised whenever a feature changes its meaning; model files contain it."""
     observed: Observed | None = None
-    """Returns the features as a list of arrays [n, k], `size` where there is none; with the view "first" the last one, [n, 1], is
-    no feature but who acts."""
+    """Returns the features as a list of arrays [n, k], `size` for an absent one. With the view "first" the last array, [n, 1],
+    is not a feature but the player who acts.
+    """
     tables: Callable[[Any], Mapping[str, FeatureTable]] | None = None
-    """options -> tables of features by name, in the order of their numbers, of `size` features in all; models of fewer tables
-    go on loading. None: one table, "features"."""
+    """options -> tables of features by name, in the order of their numbers, with `size` features in all; models with fewer
+    tables still load. None: one table, "features".
+    """
 
     def tables_of(self, options: Any) -> Mapping[str, FeatureTable]:
-        """Returns the tables of a variant; raises ValueError if they are not of all features."""
+        """Returns the tables of a variant; raises ValueError if they do not contain all features."""
         size = self.size(options)
         if self.tables is None:
             return {FEATURES: FeatureTable(size)}
-        found = self.tables(options)
-        if sum(table.size for table in found.values()) != size:
-            raise UserError(f"sparse features: expected tables of {size} features in all, got {dict(found)!r}")
-        return found
+        tables = self.tables(options)
+        if sum(table.size for table in tables.values()) != size:
+            raise UserError(f"sparse features: expected tables of {size} features in all, got {dict(tables)!r}")
+        return tables
 
 
-# Convolutional networks: what stands on each cell of a grid, maps over it, and numbers beside them.
+# Convolutional networks: a code for each cell of a grid, maps over it, and numbers beside them.
 
 
 @dataclass(frozen=True, eq=False)
 class GridFeatures:
-    """A position as a grid with a margin of one cell, of which only cells with a code above 0 take part."""
+    """A position as a grid with a margin of one cell; only cells with a code above 0 count."""
 
     see: Callable[..., Any]
-    """Compiled `(S, i, codes, maps, numbers, T)` -> float: describes row i and returns what the value is counted from.
+    """Compiled `(S, i, codes, maps, numbers, T)` -> float: describes row i and returns a base value.
 
-    `codes` (int64 [(side + 2) ** 2]) is written whole, the margin 0; `maps` (float32 [side ** 2, maps]) where the code is
-    above 0; `numbers` (float32 [1, numbers]) whole. The value is the float plus the network's output.
+    `codes` (int64 [(side + 2) ** 2]) is written whole, the margin 0. `maps` (float32 [side ** 2, maps]) is written where the
+    code is above 0, `numbers` (float32 [1, numbers]) whole. The value is the base value plus the network's output.
     """
     side: Callable[[Any], int]
     """options -> side of the grid."""
     codes: int
-    """What a cell can be: codes are 0 to codes - 1."""
+    """Number of codes: they are 0 to codes - 1."""
     maps: int
-    """Maps over the grid, numbers of about 0 to 1, never below 0; a multiple of 4."""
+    """Number of maps over the grid, a multiple of 4; their numbers are about 0 to 1, never below 0."""
     numbers: int
-    """Numbers beside the grid, of about -1 to 1."""
+    """Number of numbers beside the grid, which are about -1 to 1."""
     stage: str | tuple[str, ...] = "decision"
-    """The stage at which a learned value is asked, or several."""
+    """The stage, or stages, at which a learned value is called."""
     version: int = 1
-    """Raised whenever a feature changes its meaning; model files name it."""
+    """Raised whenever a feature changes its meaning; model files contain it."""
 
     @property
     def tables(self) -> Mapping[str, FeatureTable]:
-        """The features by table; what is added comes last."""
+        """The features by table; new ones are added at the end."""
         sizes = {"codes": self.codes, "maps": self.maps, "numbers": self.numbers}
         return {name: FeatureTable(size, grows=True) for name, size in sizes.items()}

@@ -1,8 +1,8 @@
-"""A game: its rules (`rules`) and all else that it says, in one variant.
+"""A game in one variant: its rules (`rules`) and everything else that it defines.
 
-That is sizes, observations, texts, what searches take if they are not told, and players of its own, each a field of `Game`. What
-depends on the variant is a function of the options. A `Game` that cannot be one is refused when it is made. Its positions are those
-of `state`.
+Sizes, observations, texts, defaults of searches, and the game's own players are fields of `Game`. Fields that depend on the
+variant are functions of the options. A `Game` with an impossible definition is refused when it is made. `state` has its
+positions.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from leafwise.envs.core.arrays import Array, Bytes
-from leafwise.envs.core.compile.jit import DISABLED, Direct, bind, ignore_leaf
-from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
+from leafwise.envs.core.compile.jit import DISABLED, ResolvedEntry, bind, ignore_leaf
+from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own_copy
 from leafwise.envs.core.contract.rules import (
     CALLED,
     DEFAULT_VIEW,
@@ -60,64 +60,65 @@ if TYPE_CHECKING:
 
 Row = Array
 MAX_DEPTH = 64
-"""How far searches look ahead at most."""
+"""The largest depth of a search."""
 
 
 def of_options(given: Any, options: Any) -> Any:
-    """Returns what is given, or what it says of the options if it is a function of them."""
+    """Returns `given`, or its result for the options if it is a function of them."""
     return given(options) if callable(given) else given
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How long rows and lists of actions are."""
+    """The lengths of rows and of lists of actions."""
 
     width: int | Callable[[Any], int]
-    """Words in a row, a number or a function of the options."""
+    """Words in a row, an integer or a function of the options."""
     max_actions: Annotated[int, Range(1)]
-    """Action ids are below it, and so many can be legal at once."""
+    """Action ids are below it, and at most so many are legal at once."""
     dtype: Any = np.uint64
-    """Of the words of a row: an unsigned or signed integer type of NumPy."""
+    """The type of the words of a row: an unsigned or signed integer type of NumPy."""
 
 
 @dataclass(frozen=True)
 class StepInfo:
-    """What `info` of a game's environments tells besides the mask."""
+    """What a game's environments put into `info` besides the mask."""
 
     always: Callable[[Array, Any], Mapping[str, Array]]
-    """(rows [n, width], T) -> arrays [n] by key; asked at every step, so it has to be fast."""
+    """(rows [n, width], T) -> arrays [n] by key; called at every step, so it has to be fast."""
     at_end: Callable[[Row, Any], Mapping[str, Any]]
-    """(row, T) -> what is told besides where an episode ends: plain values or dicts of them."""
+    """(row, T) -> further entries at the end of an episode: plain values or dicts of them."""
     keys: Mapping[str, str]
-    """All keys, and what they are."""
+    """All keys, with a description of each."""
 
 
 class Labels(NamedTuple):
-    """What consecutive entries of an observation are, along its first axis; over further axes lie the cells of a board."""
+    """Names and meaning of consecutive entries of an observation, along its first axis; further axes are the cells of a board."""
 
     names: tuple[str, ...]
-    """One for each entry, unique in the observation."""
+    """One name for each entry, unique in the observation."""
     meaning: str
-    """What their numbers say."""
+    """What the numbers mean."""
     order: str = ""
-    """Which they are and how they follow each other, in words, where the names would be a long list: "cells, row by row"."""
+    """Description and order of the entries, if their names would be a long list: "cells, row by row"."""
 
 
 @dataclass(frozen=True)
 class View:
-    """One way to see a game: what `observation=NAME` of its environments shows.
+    """One way to see a game: what its environments show with `observation=NAME`.
 
-    By custom "planes" is a board for convolutions, [channels, rows, columns], and "onehot" a row of numbers for games without one.
+    By convention "planes" is a board for convolutions, [channels, rows, columns], and "onehot" a vector for games without a
+    board.
     """
 
     space: gym.spaces.Box | gym.spaces.Dict | Callable[[Any], gym.spaces.Box | gym.spaces.Dict]
-    """As that of an `Observation`."""
+    """The observation space, as in `Observation`."""
     observe_as: Compiled
     """`(S, i, player, O, e, T)`: writes what player 0 or 1 sees of row i to O[e], whoever acts."""
     labels: Callable[[Any], Mapping[str, tuple[Labels, ...]]] | None = None
     layout: type[Any] | None = None
     observe: Compiled | None = None
-    """`(S, i, O, e, T)`: what the player who acts sees; made of `observe_as` where it is left out."""
+    """`(S, i, O, e, T)`: writes what the player who acts sees; made from `observe_as` by default."""
 
 
 @dataclass(frozen=True)
@@ -127,30 +128,30 @@ class Observation:
     space: gym.spaces.Box | gym.spaces.Dict | Callable[[Any], gym.spaces.Box | gym.spaces.Dict]
     """A Box, or a Dict of boxes; or a function of the options that returns a new one."""
     layout: type[Any] | None = None
-    """The NamedTuple of arrays that `rules.observe` writes to, its fields the keys of a Dict; None for a Box."""
+    """The NamedTuple of arrays that `rules.observe` writes to, with the keys of the Dict as fields; None for a Box."""
     labels: Callable[[Any], Mapping[str, tuple[Labels, ...]]] | None = None
-    """options -> what every entry is, by key of a Dict, "" for a Box; None: nothing is told."""
+    """options -> labels of all entries, by key of a Dict, "" for a Box; None: there are none."""
     info: StepInfo | None = None
-    """What environments tell in `info` besides the mask."""
+    """What environments put into `info` besides the mask."""
     views: Mapping[str, View] = field(default_factory=dict)
-    """Other ways to see the game, by name: "planes", "onehot"."""
+    """Further ways to see the game, by name: "planes", "onehot"."""
 
 
 class Tables(NamedTuple):
-    """The `T` of a game that looks nothing up."""
+    """The `T` of a game without lookup tables."""
 
     stop: Bytes
     leaf: Any
 
 
 def plain_tables(options: Any) -> Tables:
-    """Returns the `T` of a game that looks nothing up."""
+    """Returns the `T` of a game without lookup tables."""
     return Tables(np.zeros(1, dtype=np.uint8), ())
 
 
 @dataclass(frozen=True)
 class About:
-    """What people are told of a game's environments; all of it may be left out."""
+    """Texts for people about a game's environments; all are optional."""
 
     actions: str = ""
     observation: str = ""
@@ -158,86 +159,88 @@ class About:
     ends: str = ""
     """When an episode ends."""
     rewards: Mapping[str, str] = field(default_factory=dict)
-    """By name, the difference of returns first."""
+    """Descriptions by name, the difference of returns first."""
     options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Text:
-    """How positions are written and read; if nothing is said, as the words of the row."""
+    """How positions are written and read; by default as the words of the row."""
 
     write: Callable[[Row, Any], str] = write_words
     """(row, T) -> one line of text that `parse` reads back."""
     parse: Callable[[str, Any], Row] = parse_words
-    """(text, T) -> row; raises ValueError in the game's words, `expected ..., got ...`."""
+    """(text, T) -> row; raises ValueError in the game's terms, `expected ..., got ...`."""
     outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: write_words(after, T)
-    """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
+    """(row before, row after one chance stage, T) -> the name of the outcome, unique among the stage's outcomes."""
     outcome_words: Callable[[Row, Row, Any], str] | None = None
-    """The same in words for people: "weak 0" for S2; None: the name."""
+    """The outcome in words for people: "weak 0" for S2; None: the name."""
     action_words: Callable[[Row, int, Any], str] | None = None
-    """(row, action id, T) -> what a legal action is there, for people: "use food 1 (+1 life)" for use3; None: its name."""
+    """(row, action id, T) -> a legal action in words for people: "use food 1 (+1 life)" for use3; None: its name."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
     colours: Mapping[str, str] = field(default_factory=dict)
-    """Colours of the board's signs at a terminal: regular expression -> "red", "green", "yellow", "blue", "magenta" or "cyan"."""
+    """Colours of the board's symbols on a terminal: regular expression -> "red", "green", "yellow", "blue", "magenta" or "cyan"."""
     legend: Callable[[Row, Any], str] | None = None
-    """(row, T) -> lines that say what the codes in a position's text stand for; None: there are none."""
+    """(row, T) -> lines that explain the codes in a position's text; None: there are none."""
     points: Callable[[Row, Any], float] | None = None
-    """(row, T) -> the game's own score if it ended here, which people are shown; None: the return."""
+    """(row, T) -> the game's own score if it ended here, which people see; None: the return."""
     action: Callable[[str], str] = str
-    """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
+    """What a person may type for an action -> its name. It accepts other spellings, `5-0` for `0-5`, and only gets texts that
+    are not names.
+    """
     whole_turns: bool = False
-    """Whether people think in whole turns of several actions, `8/5 6/5`: what they may decide until chance or the other acts."""
+    """Whether people think in whole turns of several actions, `8/5 6/5`: all decisions until chance or the other player acts."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
+    """Words of a position that are also options on the command line: name -> description, `--next 1` for `next=1`."""
     about: About = About()
     """Actions, rewards, ends and options in words."""
     figures: tuple[str, ...] = ()
-    """Names of what `rules.figures` writes."""
+    """Names of the numbers that `rules.figures` writes."""
     tables: Callable[[Any], dict[str, Any]] | None = None
-    """(T) -> what pages write and read positions by, as JSON: names, words, places in the row; None: nothing."""
+    """(T) -> what pages need to write and read positions, as JSON: names, words, places in the row; None: nothing."""
 
 
 class Picture(Protocol):
-    """One drawing in two forms, such as `leafwise.envs.core.pictures.Canvas`."""
+    """A drawing in two formats, such as `leafwise.envs.core.pictures.Canvas`."""
 
     def svg(self) -> str:
         """Returns SVG text."""
 
     def rgb(self, width: int = 0) -> Bytes:
-        """Returns uint8 [height, width, 3]; 0 is its own width."""
+        """Returns uint8 [height, width, 3]; 0 means the drawing's own width."""
 
 
 @dataclass(frozen=True)
 class SearchDefaults:
-    """What a search takes unless it is told."""
+    """Defaults of searches in a game."""
 
     depth: Annotated[int, Range(1, MAX_DEPTH)] = 3
-    """Decisions that a search without a clock looks ahead."""
+    """Decisions that a search without a time limit looks ahead."""
     nodes: Annotated[int, Range(0)] = 0
-    """Decisions that a search without a clock searches at most; 0: no limit."""
+    """Decisions that a search without a time limit visits at most; 0: no limit."""
     simulations: Annotated[int, Range(1)] = 1000
-    """Simulations of a tree search without a clock."""
+    """Simulations of a Monte Carlo tree search without a time limit."""
     decisions_per_depth: Annotated[int, Range(1)] = 1
-    """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
+    """The largest number of decisions in one unit of search depth (more than 1 if some actions cost 0)."""
     candidates: tuple[str, ...] = ()
-    """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
+    """Names of the settings of `T.candidates` for `rules.candidates`; the first is all legal actions."""
     best: str = "search"
-    """What the player `best` searches with: `search`, `mcts`, or the name of an `OwnSearch` of the game."""
+    """The search of the player `best`: `search`, `mcts`, or the name of an `OwnSearch` of the game."""
 
 
 @dataclass(frozen=True)
 class OwnSearch:
-    """A search of one game alone, which asks a leaf what rows are worth."""
+    """A search of one game alone, which values rows with a leaf."""
 
     make: Callable[..., Any]
-    """(game, what values rows, name, **options) -> object with `name`, `choose(state)`."""
+    """(game, function or evaluator that values rows, name, **options) -> object with `name`, `choose(state)`."""
     options: Mapping[str, Callable[[str], Any]] = field(
         default_factory=lambda: {"depth": int, "width": int, "seconds": float}
     )
-    """Its options, and what reads each from a player's text."""
+    """Its options, and the function that reads each from a player's text."""
     compiled: bool = False
-    """Whether `make` gets the evaluator itself, for code that is compiled with it, rather than a function of rows [n, width]."""
+    """Whether `make` gets the evaluator itself, to compile it in, instead of a function of rows [n, width]."""
 
 
 @dataclass(frozen=True)
@@ -247,34 +250,36 @@ class Programs:
     make: Callable[..., Any]
     """(game, name, words after the colon) -> object with `name`, `choose(state)`."""
     words: tuple[str, ...]
-    """Those that need nothing said besides, and run no code but the game's own: what lists show."""
+    """The words that need no further options and run only the game's own code; lists show these."""
     levels: Mapping[str, str] = field(default_factory=dict)
-    """Level of play -> the word of the player that is of that level in this game; other levels are as everywhere."""
+    """Level of play -> the word of the game's player of that level; other levels are as in all games."""
 
     def __call__(self, game, name: str, words: list[str]):
-        """Returns the player that the words name; raises ValueError for words that it does not know."""
+        """Returns the player that the words name; raises ValueError for unknown words."""
         return self.make(game, name, words)
 
     def runs_code(self, words: list[str]) -> bool:
-        """Whether the words name a program, as a path does, rather than one of those that the game brings along."""
+        """Whether the words name a foreign program, such as a path, instead of one that the game brings along."""
         return not set(words[:1]) <= set(self.words)
 
 
 @dataclass(frozen=True)
 class ExactSolver:
-    """The exact solver of a game, which is imported when it is first asked for."""
+    """The exact solver of a game, which is imported at its first use."""
 
     make: Callable[..., Any] | str
-    """(game, table_mb) -> an object with `game`, `stop`, `solve(state, actions)` and `known()`, as `Solver` of
-    `leafwise.envs.core.play.solver` has them; or where that is, as MODULE:NAME."""
+    """(game, table_mb) -> an object with `game`, `stop`, `solve(state, actions)` and `known()`, like `Solver` of
+    `leafwise.envs.core.play.solver`; or where to import that function, as MODULE:NAME.
+    """
     memory_mb: Callable[[Any], float] = lambda options: 0.0
-    """options -> the least MB of memory that it takes, asked before it begins; raises ValueError for a variant that it does not
-    solve."""
+    """options -> the least MB of memory that it needs, asked before it starts; raises ValueError for a variant that it does not
+    solve.
+    """
     labels: Callable[..., Any] | str | None = None
-    """(game, table_mb) -> `Labels`, or where that is: a solver that can be given a limit of nodes (`selfplay --exact-nodes`)."""
+    """(game, table_mb) -> `LabelSolver`, or where to import that: a solver with a limit of nodes (`selfplay --exact-nodes`)."""
 
     def __call__(self, game: Game, name: str, words: list[str]) -> Any:
-        """Returns the player that plays by it, at a level if the words say one; see `solver_player`."""
+        """Returns the player that uses it, at a level if the words name one; see `solver_player`."""
         return importlib.import_module("leafwise.envs.core.play.solver").solver_player(game, name, words)
 
 
@@ -282,7 +287,7 @@ R = TypeVar("R")
 
 
 class ReturnRange:
-    """The field `return_range` of `Game`: given as two numbers or as a function of the options, read as the variant's numbers."""
+    """The field `return_range` of `Game`: set as two numbers or as a function of the options, read as two numbers."""
 
     def __get__(self, game: Game | None, owner: type[Game]) -> tuple[float, float]:
         return (-1.0, 1.0) if game is None else of_options(vars(game)["return_range"], game.options)
@@ -293,9 +298,9 @@ class ReturnRange:
 
 @dataclass(frozen=True)
 class Game:
-    """One game in one variant. A room's `GAME` holds the defaults; `variant(...)` gives the others.
+    """One game in one variant. A room's `GAME` has the default options; `variant(...)` returns other variants.
 
-    What depends on the variant is a function of `options`.
+    Fields that depend on the variant are functions of `options`.
     """
 
     name: str
@@ -303,7 +308,7 @@ class Game:
     title: str
     """One line for people."""
     module: str
-    """The room's module, whose attribute GAME this is (pass `__name__`)."""
+    """The room's module, which has this game as attribute GAME (pass `__name__`)."""
     players: int
     """1 or 2; returns of two-player games are player 0's and zero-sum."""
     rules: Rules
@@ -317,28 +322,29 @@ class Game:
     draw: Callable[[Row, Any], Picture] | None = None
     """(row, T) -> a drawing, usually a `leafwise.envs.core.pictures.Canvas`; None: a drawing of the text."""
     scratch: tuple[str, ...] = ()
-    """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is one's field."""
+    """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is a field of a field."""
     symmetries: Symmetries = field(default_factory=Symmetries)
     search: SearchDefaults = field(default_factory=SearchDefaults)
     options: Any = field(default_factory=NoOptions)
-    """The variant: a frozen dataclass of JSON-able values, which its `__post_init__` checks; every field has a default."""
+    """The variant: a frozen dataclass of JSON-able values, checked by its `__post_init__`; every field has a default."""
     scores: Mapping[str, Callable[[Any], Evaluator]] = field(default_factory=dict)
     """Hand-made evaluators: name -> (options -> Evaluator); the first is the default. None: `returns`."""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
-    """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
+    """Rewards besides the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: another name for the
+    difference.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
     return_range: ReturnRange = ReturnRange()
-    """Least and greatest return of player 0, (-1, 1) by default, or a function of the options that returns both."""
+    """Lowest and highest return of player 0, (-1, 1) by default, or a function of the options that returns both."""
     features: Mapping[str, Any] = field(default_factory=dict)
-    """What networks see, by their kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
+    """What networks see, by kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch | Programs] = field(default_factory=dict)
-    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`;
-    or name -> `OwnSearch`, `Programs`, or `ExactSolver`, usually as "solver".
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`; or name
+    -> `OwnSearch`, `Programs`, or `ExactSolver`, usually as "solver".
 
-    One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.players`. Where the words may name code to run,
-    it is `Programs`: such words are then taken from the command line and from Python alone.
+    A player that draws has its random numbers in `stream`; see `leafwise.envs.core.play.players`. If the words may name code to
+    run, use `Programs`: such words are then accepted only from the command line and from Python.
     """
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""
@@ -347,30 +353,32 @@ class Game:
 
     def __post_init__(self) -> None:
         check_declared(self)
-        own = bind(self.room, inline=True)  # of a default rule: compiled for this game
-        object.__setattr__(self, "rules", self.rules.completed(own))
-        object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, own))
-        made = {
-            name: replace(view, observe=own(make_observe(self.rules.current_player, view.observe_as)))
+        compile_default = bind(self.room, inline=True)  # compiles a default rule for this game
+        object.__setattr__(self, "rules", self.rules.completed(compile_default))
+        object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, compile_default))
+        completed = {
+            name: replace(view, observe=compile_default(make_observe(self.rules.current_player, view.observe_as)))
             for name, view in self.observation.views.items()
             if view.observe is None
         }
-        if made:
-            object.__setattr__(self, "observation", replace(self.observation, views={**self.observation.views, **made}))
+        if completed:
+            object.__setattr__(
+                self, "observation", replace(self.observation, views={**self.observation.views, **completed})
+            )
         if not self.scores:
-            leaf = Evaluator("returns", own(nothing_more), to_go=True, low=0.0, high=0.0)
+            leaf = Evaluator("returns", compile_default(nothing_more), to_go=True, low=0.0, high=0.0)
             object.__setattr__(self, "scores", {"returns": lambda options: leaf})
         others: list[Compiled] = [self.symmetries.transform, self.symmetries.transform_action]
         others += [rule for view in self.observation.views.values() for rule in (view.observe_as, view.observe) if rule]
         for name, function in self.rules.functions().items():
-            ignore_leaf(function, is_called=name in CALLED)
+            ignore_leaf(function, called_from_python=name in CALLED)
         for function in others:
             ignore_leaf(function)
 
     def variant(self, /, **options: Any) -> Game:
-        """Returns this game with other options, whoever named them: it opens no file.
+        """Returns this game with other options, from any source: it opens no file.
 
-        Raises ValueError for any that it does not take.
+        Raises ValueError for options that it does not take.
         """
         for name in options:
             if name not in self.defaults:
@@ -379,35 +387,35 @@ class Game:
         try:
             changed = asked_of_plugin(lambda: replace(self.options, **options))
             hash(changed)
-        except TypeError as problem:  # of a dataclass that checks no types itself
-            told = f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
-            raise UserError(told) from problem
+        except TypeError as problem:  # from a dataclass that does not check types
+            message = f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
+            raise UserError(message) from problem
         if changed == self.options:
             return self
-        key = changed, repr(changed)  # 1 and 1.0 are equal, and written otherwise
-        if (found := self._variants.get(key)) is None:
-            found = self._variants[key] = replace(self, options=changed, return_range=vars(self)["return_range"])
-            vars(found)["_variants"] = self._variants
-        return found
+        key = changed, repr(changed)  # 1 and 1.0 are equal, but their texts differ
+        if (game := self._variants.get(key)) is None:
+            game = self._variants[key] = replace(self, options=changed, return_range=vars(self)["return_range"])
+            vars(game)["_variants"] = self._variants
+        return game
 
     @cached_property
     def _variants(self) -> WeakValueDictionary[tuple[Any, str], Game]:
-        """Its variants that are in use: one that is asked for again has its tables."""
+        """Its variants in use, so that asking again returns the same object with its tables."""
         return WeakValueDictionary({(self.options, repr(self.options)): self})
 
     @cached_property
     def calls(self) -> Any:
-        """The compiled rules by name, for single calls with rows and `thread_tables`, whose types none looks at again."""
-        return SimpleNamespace(**{name: Direct(rule) for name, rule in self.rules.functions().items()})
+        """The compiled rules by name, for single calls with rows and `thread_tables`; argument types are determined once."""
+        return SimpleNamespace(**{name: ResolvedEntry(rule) for name, rule in self.rules.functions().items()})
 
     @cached_property
     def view_calls(self) -> dict[str, Any]:
-        """What `observe_as` of each view is for single calls, as `calls` has the rules."""
-        return {name: Direct(self.view(name).observe_as) for name in self.view_names}
+        """The `observe_as` of each view for single calls, like `calls`."""
+        return {name: ResolvedEntry(self.view(name).observe_as) for name in self.view_names}
 
     @cached_property
     def with_defaults(self) -> Game:
-        """The game with its default options: what networks have compiled for it serves all variants."""
+        """The game with its default options; networks compile their code for it once for all variants."""
         return self.variant(**self.defaults)
 
     @cached_property
@@ -422,17 +430,17 @@ class Game:
 
     @property
     def max_actions(self) -> int:
-        """Action ids are below it, and so many can be legal at once."""
+        """Action ids are below it, and at most so many are legal at once."""
         return self.sizes.max_actions
 
     @property
     def max_outcomes(self) -> int:
-        """Most successors that one chance stage can have; 0 without chance."""
+        """The largest number of successors of one chance stage; 0 without chance."""
         return self.rules.chance.max_outcomes
 
     @property
     def max_stages(self) -> int:
-        """Most chance stages in a row between two decisions."""
+        """The largest number of consecutive chance stages between two decisions."""
         return self.rules.chance.max_stages
 
     @property
@@ -442,48 +450,48 @@ class Game:
 
     @cached_property
     def symmetry_count(self) -> int:
-        """How many symmetries there are, the identity included."""
+        """Number of symmetries, with the identity."""
         return int(of_options(self.symmetries.count, self.options))
 
     @property
     def default_score(self) -> str:
-        """The name of the first score, "" if there is none."""
+        """The name of the first score; "" if there is none."""
         return next(iter(self.scores), "")
 
     @property
     def view_names(self) -> tuple[str, ...]:
-        """Names of the ways to see the game; the first is its own observation."""
+        """Names of the views; the first is the game's own observation."""
         return DEFAULT_VIEW, *self.observation.views
 
     def view(self, name: str = DEFAULT_VIEW) -> View:
-        """Returns a way to see the game; raises ValueError for a name that it does not have."""
+        """Returns a view by name; raises ValueError for an unknown name."""
         need_among(name, self.view_names, "an observation", self.name)
-        own = self.observation
+        default = self.observation
         if name == DEFAULT_VIEW:
-            return View(own.space, self.rules.observe_as, own.labels, own.layout, self.rules.observe)
-        return own.views[name]
+            return View(default.space, self.rules.observe_as, default.labels, default.layout, self.rules.observe)
+        return default.views[name]
 
     def rules_seen(self, view: str) -> Rules:
-        """Returns the rules as they are for who sees a view; raises ValueError for a name that the game does not have."""
-        seen = self.view(view)
-        assert seen.observe is not None  # made with the game
-        return replace(self.rules, observe=seen.observe, observe_as=seen.observe_as)
+        """Returns the rules with the observation of a view; raises ValueError for an unknown view."""
+        chosen = self.view(view)
+        assert chosen.observe is not None  # set in __post_init__
+        return replace(self.rules, observe=chosen.observe, observe_as=chosen.observe_as)
 
     def observation_space(self, view: str = DEFAULT_VIEW) -> gym.spaces.Box | gym.spaces.Dict:
-        """Returns a new space of the observations, or of a view; raises ValueError for one that no game can have."""
-        seen = self.view(view)
-        space = copy.deepcopy(of_options(seen.space, self.options))
-        _check(self, _space(seen.layout, space))
+        """Returns a new space of a view's observations; raises ValueError for an impossible space."""
+        chosen = self.view(view)
+        space = copy.deepcopy(of_options(chosen.space, self.options))
+        _check(self, _space(chosen.layout, space))
         return space
 
     @property
     def solver(self) -> ExactSolver | None:
-        """What solves positions exactly: `leafwise solve`, a player, exact hints and reviews; None: nothing."""
+        """The exact solver for `leafwise solve`, players, hints and reviews; None: there is none."""
         return next((made for made in self.ais.values() if isinstance(made, ExactSolver)), None)
 
     @property
     def stake(self) -> float:
-        """What a two-player game is worth at most: values of networks, and points of matches, are shares of it."""
+        """The largest absolute return of a two-player game: network values and match points are shares of it."""
         return max(map(abs, self.return_range))
 
     @property
@@ -503,19 +511,19 @@ class Game:
 
     @property
     def rule_options(self) -> tuple[str, ...]:
-        """Options that no network sees: a model of one variant serves another that differs in these alone."""
+        """Options that networks do not see: a model of one variant serves another that differs only in these."""
         return marked(self.options, "rule_only")
 
     @cached_property
     def shared_tables(self) -> Any:
-        """`T` as it was made, once a variant: to be read, for what compiled code writes to is in it too."""
+        """`T` as `make_tables` returns it, made once per variant. Only read it: it includes arrays that compiled code writes to."""
         T = self.make_tables(self.options)
         check_tables(self, T)
         return T
 
     @property
     def thread_tables(self) -> Any:
-        """`T` for single calls of rules and texts: what they write to, if anything, is this thread's own."""
+        """`T` for single calls of rules and texts, with this thread's own scratch."""
         if not self.scratch:
             return self.shared_tables
         if not hasattr(self._of_threads, "tables"):
@@ -533,12 +541,12 @@ class Game:
         return RowReader(self)
 
     def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
-        """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared.
+        """Returns `T` with its own stop byte and scratch, and the evaluator's weights; large tables are shared.
 
-        `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
+        `candidates` names the actions that searches consider; raises ValueError for an unknown name.
         """
-        leaf = () if evaluator is None else reduce(with_own, evaluator.scratch, evaluator.weights)
-        T = reduce(with_own, self.scratch, self.shared_tables)
+        leaf = () if evaluator is None else reduce(with_own_copy, evaluator.scratch, evaluator.weights)
+        T = reduce(with_own_copy, self.scratch, self.shared_tables)
         T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
         if candidates is None:
             return T
@@ -556,18 +564,18 @@ class Game:
         return np.zeros((n, self.width), dtype=self.dtype)
 
     def score(self, name: str | None = None) -> Evaluator:
-        """Returns the hand-made evaluator `name` (default: the game's own); raises ValueError if unknown."""
+        """Returns the hand-made evaluator `name` (default: the first); raises ValueError for an unknown name."""
         name = name or self.default_score
         need_among(name, self.scores, "a score", self.name)
         return self.scores[name](self.options)
 
     def action(self, name: str | int) -> int:
-        """Returns the id of an action given by name, in any of its spellings, or id; raises ValueError if there is none such."""
+        """Returns the id of an action, given by id or by any spelling of its name; raises ValueError if there is none."""
         if isinstance(name, str):
             if name in self.actions:
                 return self.actions.index(name)
-            if (meant := self.asked(lambda: self.text.action(name))) in self.actions:
-                return self.actions.index(meant)
+            if (known := self.asked(lambda: self.text.action(name))) in self.actions:
+                return self.actions.index(known)
         elif hasattr(name, "__index__") and not isinstance(name, bool):
             with contextlib.suppress(TypeError):  # an array of several numbers
                 if 0 <= (a := index(name)) < len(self.actions):
@@ -582,17 +590,17 @@ class Game:
         return State.unchecked(self, rows[0])
 
     def new(self, seed: int) -> State:
-        """Returns a first decision, its chance drawn from `seed`."""
+        """Returns the first decision of a game, with chance drawn from `seed`."""
         return self.start().settle(new_stream(seed))
 
     def parse(self, text: str) -> State:
-        """Returns the state that `text` describes; raises ValueError in the game's words."""
+        """Returns the state that `text` describes; raises ValueError in the game's terms."""
         if not isinstance(text, str):
             raise UserError(f"{self.name}: expected text, got {type(text).__name__}")
         return self.asked(lambda: State(self, self.text.parse(text, self.thread_tables)))
 
     def asked(self, work: Callable[[], R]) -> R:
-        """Returns what one of the game's functions for texts answers; where it refuses, that is a UserError in the game's name."""
+        """Runs `work`, a call of the game's text functions; their refusals become UserErrors that begin with the game's name."""
         return asked_of_plugin(work, f"{self.name}: ")
 
     @property
@@ -624,11 +632,11 @@ def _rebuild(module: str, options: dict[str, Any]) -> Game:
     return importlib.import_module(module).GAME.variant(**options)
 
 
-# What no game can be is refused in a line that says what was expected. None of the rules is run: whether they keep what `rules`
-# promises is for `leafwise.check_game` to find.
+# Impossible definitions are refused in one line that says what was expected. No rule is run: whether rules keep the promises of
+# `rules` is checked by `leafwise.check_game`.
 
 Needs = Iterator[tuple[object, str, object]]
-"""What must hold, one after the other: whether it does, what was expected, what came."""
+"""Conditions in order: whether each holds, what was expected, what came."""
 REWARD = "S, i, j, k, T"
 TRANSFORMS = ("transform", "transform_action")
 PARTS = {
@@ -642,13 +650,13 @@ WORD = r"[a-z][a-z0-9_]*"
 
 
 def check_is_game(game: object, who: str) -> None:
-    """Raises ValueError, in the name of `who`, for what is no `Game`."""
+    """Raises ValueError, in the name of `who`, for anything but a `Game`."""
     if not isinstance(game, Game):
         raise UserError(f"{who}: expected a Game, as leafwise.game(name) returns, got {short(repr(game))}")
 
 
 def check_declared(game: Game) -> None:
-    """Raises ValueError, which names the game, for what no game can be; runs none of its rules, and makes no tables."""
+    """Raises ValueError, naming the game, for an impossible definition; runs no rule and makes no tables."""
     for part in (_front, _options, _sizes, _observation, _functions, _chance, _names, _search):
         _check(game, part(game))
 
@@ -727,13 +735,15 @@ def _sizes(game: Game) -> Needs:
 
 def _functions(game: Game) -> Needs:
     compiled = {**game.rules.functions(), **{name: getattr(game.symmetries, name) for name in TRANSFORMS}}
-    taken = {name: (rule, PARAMETERS[name]) for name, rule in compiled.items() if rule not in STAND_INS}
-    taken |= {f"the reward {name}": (rule, REWARD) for name, rule in game.rewards.items() if rule is not None}
+    rules_by_name = {name: (rule, PARAMETERS[name]) for name, rule in compiled.items() if rule not in STAND_INS}
+    rules_by_name |= {f"the reward {name}": (rule, REWARD) for name, rule in game.rewards.items() if rule is not None}
     views = game.observation.views.items()
-    taken |= {f"observe_as of the view {name}": (view.observe_as, PARAMETERS["observe_as"]) for name, view in views}
+    rules_by_name |= {
+        f"observe_as of the view {name}": (view.observe_as, PARAMETERS["observe_as"]) for name, view in views
+    }
     if game.rules.is_valid is not None:
-        taken["is_valid"] = game.rules.is_valid, PARAMETERS["is_valid"]
-    for name, (rule, parameters) in taken.items():
+        rules_by_name["is_valid"] = game.rules.is_valid, PARAMETERS["is_valid"]
+    for name, (rule, parameters) in rules_by_name.items():
         yield callable(rule), f"{name}({parameters}) as a function", rule
         yield DISABLED or hasattr(rule, "py_func") or name == "is_valid", f"{name} compiled by jit", rule
         yield _takes(rule, parameters.count(",") + 1), f"{name}({parameters})", _signature(rule)
@@ -757,12 +767,12 @@ def _signature(function) -> str:
 
 
 def _takes(function, parameters: int) -> bool:
-    """Returns whether a function can be called with so many arguments by place."""
+    """Whether a function can be called with so many positional arguments."""
     try:
         inspect.signature(getattr(function, "py_func", function)).bind(*range(parameters))
     except TypeError:
         return False
-    except ValueError:  # something built in, which does not say
+    except ValueError:  # a built-in function without a signature
         return True
     return True
 
@@ -782,8 +792,8 @@ def _chance(game: Game) -> Needs:
     need_in(chance.max_outcomes, POSITIVE, "max_outcomes", game.name, int)
     need_in(chance.max_stages, POSITIVE, "max_stages", game.name, int)
     yield len(stages) > 1, "a stage of chance after 'decision'", stages
-    told = len(stages) == 2 or chance.stage not in STAND_INS
-    yield told, f"a function stage(S, i, T) for {len(stages) - 1} stages of chance", None
+    has_stage = len(stages) == 2 or chance.stage not in STAND_INS
+    yield has_stage, f"a function stage(S, i, T) for {len(stages) - 1} stages of chance", None
 
 
 def _names(game: Game) -> Needs:
@@ -809,7 +819,7 @@ def _names(game: Game) -> Needs:
 
 
 def _observation(game: Game) -> Needs:
-    """Needs of a space that is there; one that a function makes is checked when it is made, and Gymnasium imported then."""
+    """Yields the needs of a given space; a space made by a function is checked when it is made, to import Gymnasium later."""
     views = game.observation.views
     sound = isinstance(views, Mapping) and all(isinstance(view, View) for view in views.values())
     yield sound and DEFAULT_VIEW not in views, "observation.views by names other than 'default', each a View", views
@@ -835,8 +845,8 @@ def _space(layout: type[Any] | None, space: Any) -> Needs:
 
 def _search(game: Game) -> Needs:
     check_fields(game.search, game.name, "search.{}".format)
-    own = [name for name, make in game.ais.items() if isinstance(make, OwnSearch)]
-    need_among(game.search.best, ("search", "mcts", *own), "search.best", game.name)
+    names_of_searches = [name for name, make in game.ais.items() if isinstance(make, OwnSearch)]
+    need_among(game.search.best, ("search", "mcts", *names_of_searches), "search.best", game.name)
     names = game.search.candidates
     sound = all(isinstance(name, str) and re.fullmatch(CANDIDATES, name) for name in names)
     yield sound, "search.candidates as names like 'near+far'", names

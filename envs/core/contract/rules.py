@@ -1,10 +1,10 @@
-"""The contract of a rules core: what every game's compiled functions take and return.
+"""The contract of a game's rules: what its compiled functions take and return.
 
-The functions work on rows of a 2-D array `S` of `game.dtype`, shape [rows, game.width], and on one NamedTuple `T`
-that carries tables, run-time options, weights and the stop byte. Row indices are uint64. They are the fast door: they
-trust their caller, allocate nothing and never raise. The checked door is `leafwise.envs.core.contract.state.State`.
+The functions work on rows of a 2-D array `S` of `game.dtype`, shape [rows, game.width], and on one NamedTuple `T` with tables,
+run-time options, weights and the stop byte. Row indices are uint64. The functions trust their caller, allocate nothing and
+never raise. For checked calls use `leafwise.envs.core.contract.state.State`.
 
-A row holds what the player knows; chance holds the rest. Equal situations are equal rows. `game` has what else a game says.
+A row holds what the player knows; chance holds the rest. Equal situations are equal rows. `game` defines the rest of a game.
 """
 
 from __future__ import annotations
@@ -20,52 +20,52 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import mix
 
 CHANCE = -1
-"""What `current_player` answers where chance acts next."""
+"""The result of `current_player` if chance acts next."""
 TERMINAL = -4
-"""What `current_player` answers where the game is over (OpenSpiel's number)."""
+"""The result of `current_player` if the game is over (OpenSpiel's number)."""
 
 DEFAULT_VIEW = "default"
-"""The name of a game's own observation among its views."""
+"""The name of the game's own observation among its views."""
 
 Compiled = Callable[..., Any]
-"""A compiled function: what it takes and returns stands below the field that holds it.
+"""A compiled function; its parameters and result are documented below the field that holds it.
 
-`S` [rows, width] are rows and i, j, k numbers of rows (uint64), `P` (float64) probabilities, `A` (int64) action ids, `R` (uint64) a
-random stream, `T` the game's tables. For actions, players and symmetries a game says which type of whole numbers it takes.
+`S` [rows, width] are rows and i, j, k their numbers (uint64), `P` (float64) probabilities, `A` (int64) action ids, `R` (uint64)
+a random stream, `T` the game's tables. For actions, players and symmetries each field names the integer type.
 """
 
 
 def unit_cost(S, i, a, T):
-    """Counts every action as one step of search depth."""
+    """Returns 1: every action is one step of search depth."""
     return 1
 
 
 def no_chance_outcomes(S, j, P, o, T):
-    """Stands in for a game without chance; never reached."""
+    """Replaces the outcomes of a game without chance; never called."""
     return 0
 
 
 def no_sample(S, j, R, T):
-    """Stands in for a game without chance; never reached."""
+    """Replaces the draw of a game without chance; never called."""
 
 
 def no_stage(S, i, T):
-    """Answers the only stage of a game without chance: decisions."""
+    """Returns 0, the only stage of a game without chance."""
     return 0
 
 
 def one_stage(S, i, T):
-    """Stands in where chance has one stage: a `Game` compiles `make_one_stage` of it."""
+    """Marks a game with one chance stage: `Game` compiles `make_one_stage` instead."""
     raise NotImplementedError
 
 
 def same_for_both(S, i, player, O, e, T):
-    """Stands in where all see the same: a `Game` compiles `make_same_for_both` of it."""
+    """Marks a game in which all players see the same: `Game` compiles `make_same_for_both` instead."""
     raise NotImplementedError
 
 
 def no_progress(S, i, T):
-    """Tells no lost game from another."""
+    """Returns 0 for every lost game."""
     return 0.0
 
 
@@ -78,18 +78,18 @@ def row_hash(S, i, T):
 
 
 def same_row(S, i, k, j, T):
-    """Copies row i to row j: the identity, symmetry 0 of every game."""
+    """Copies row i to row j: symmetry 0, the identity."""
     for w in range(S.shape[1]):
         S[j, w] = S[i, w]
 
 
 def same_action(a, k, T):
-    """Leaves an action as it is: the identity, symmetry 0 of every game."""
+    """Returns the action unchanged: symmetry 0, the identity."""
     return a
 
 
 def make_one_stage(current_player: Compiled) -> Compiled:
-    """Returns the `stage` of a game whose chance has one stage: 1 where chance acts, else 0."""
+    """Returns the `stage` of a game with one chance stage: 1 if chance acts, else 0."""
 
     def stage(S, i, T):
         return 1 if current_player(S, i, T) == CHANCE else 0
@@ -98,7 +98,7 @@ def make_one_stage(current_player: Compiled) -> Compiled:
 
 
 def make_same_for_both(observe: Compiled) -> Compiled:
-    """Returns the `observe_as` of a game whose observations do not depend on who looks."""
+    """Returns the `observe_as` of a game whose observations do not depend on the player."""
 
     def observe_as(S, i, player, O, e, T):
         observe(S, i, O, e, T)
@@ -114,7 +114,7 @@ def copy_row(S, i, j):
 
 
 def make_observe(current_player: Compiled, observe_as: Compiled) -> Compiled:
-    """Returns the `observe` that shows who acts what `observe_as` shows a player, and player 0 a game that is over."""
+    """Returns the `observe` that shows a row to the player who acts, and a finished game to player 0."""
 
     def observe(S, i, O, e, T):
         observe_as(S, i, max(np.int64(current_player(S, i, T)), np.int64(0)), O, e, T)
@@ -123,68 +123,71 @@ def make_observe(current_player: Compiled, observe_as: Compiled) -> Compiled:
 
 
 DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row_hash, same_row, same_action)
-"""Plain functions; a `Game` compiles its own copies, so that nothing of a game gets into another's cache."""
+"""Plain functions; a `Game` compiles its own copies, so that each game's code stays in its own cache."""
 STAND_INS = (*DEFAULTS, one_stage, same_for_both)
-"""What a rule is that a game leaves out."""
+"""Values of rules that a game leaves out."""
 
 
 @dataclass(frozen=True)
 class Chance:
-    """What chance does, in one stage or several."""
+    """The rules of chance, in one stage or several."""
 
     outcomes: Compiled
-    """`(S, j, P, o, T)` -> n: n successors of row j to rows o, o+1, ..., their probabilities to P[o], P[o+1], ...
+    """`(S, j, P, o, T)` -> n: writes the n successors of row j to rows o, o+1, ..., and their probabilities to P[o], P[o+1],
+    ...
 
-    One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1. The rows o to
-    o + max_outcomes - 1 are its scratch: those after the n successors hold nothing.
+    One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1. The rows o to o + max_outcomes - 1
+    are scratch: those after the n successors have no meaning.
     """
     sample: Compiled
     """`(S, j, R, T)`: draws one stage in place from stream R, without enumerating."""
     max_outcomes: int
-    """Most successors that one stage can have."""
+    """The largest number of successors of one stage."""
     max_stages: int = 1
-    """Most stages in a row between two decisions."""
+    """The largest number of consecutive stages between two decisions."""
     stages: tuple[str, ...] = ("decision", "chance")
-    """Names of the stages: decisions first, chance's after it."""
+    """Names of the stages: decisions first, then those of chance."""
     stage: Compiled = one_stage
-    """`(S, i, T)` -> index into `stages`; 0 at decisions, and at a terminal row the stage it ended in.
+    """`(S, i, T)` -> index into `stages`; 0 at decisions, and at a terminal row the stage in which it ended.
 
-    May be left out where chance has one stage: it is then told from `current_player`.
+    Optional if chance has one stage: `current_player` then defines it.
     """
     afterstates: Compiled | None = None
-    """`(S, i, j, T)` -> n, where outcomes leave the actions alone, as a card that is drawn does: what the n legal actions, in
-    ascending order, make of all outcomes of row i, to rows j, j+1, ... to be read by `apply_outcome` alone; 0: not here.
+    """`(S, i, j, T)` -> n, for outcomes that leave the actions alone, such as a drawn card. Writes the results of the n legal
+    actions, in ascending order and before the outcome, to rows j, j+1, ..., which only `apply_outcome` reads; 0: not at this
+    row.
 
-    May be left out, with `apply_outcome`: it spares searches of single-player games to act anew for each outcome. Where it
-    answers, every outcome is a decision with these n actions, each of which leads to a chance stage and costs 1.
+    Optional, together with `apply_outcome`: searches of single-player games then need not act anew for each outcome. If n > 0,
+    every outcome must be a decision with these n actions, each of which leads to a chance stage and costs 1.
     """
     apply_outcome: Compiled | None = None
-    """`(S, k, o, j, T)`: writes to row j what an action, of which `afterstates` wrote row k, makes of outcome o: just what
-    `apply_action` would."""
+    """`(S, k, o, j, T)`: writes to row j the result of an action, written by `afterstates` to row k, after outcome o: exactly
+    the row of `apply_action`.
+    """
     make_expected: Callable[[Compiled], tuple[Compiled, Compiled]] | None = None
-    """Makes, where actions have outcomes in common, as throws that may land on the same cell, code that values each of them once:
-    of `row_value`, `(S, i, player, T)` -> value of row i where `player` acts, it makes `prepare` and `expected`.
+    """Makes code that values outcomes common to several actions once, such as throws that land on the same cell. From
+    `row_value`, `(S, i, player, T)` -> value of row i with `player` to act, it makes `prepare` and `expected`.
 
-    `prepare`, `(S, i, o, P, T)`, values what the actions of row i have in common, and `expected`, `(S, i, a, o, P, T)` -> the
-    expected value of action a, to the bit what `apply_action` and `outcomes` would come to; S from row o on and P [rows] from o on,
-    at least 1 + max_actions of each, are theirs. May be left out: it spares players that choose greedily.
+    `prepare`, `(S, i, o, P, T)`, values what the actions of row i have in common. `expected`, `(S, i, a, o, P, T)`, returns the
+    expected value of action a, to the bit what `apply_action` and `outcomes` would give. S from row o on and P [rows] from o
+    on, at least 1 + max_actions of each, are scratch. Optional: it makes greedy players faster.
     """
 
 
 NO_CHANCE = Chance(no_chance_outcomes, no_sample, 0, 0, ("decision",), no_stage)
-"""Of games without chance."""
+"""The rules of chance for games without it."""
 
 
 @dataclass(frozen=True)
 class Symmetries:
-    """How positions look turned, mirrored or renamed; symmetry 0 is the identity."""
+    """The symmetries of a game, which turn, mirror or rename positions; symmetry 0 is the identity."""
 
     count: Any = 1
-    """How many there are, a number or a function of the options."""
+    """Number of symmetries, an integer or a function of the options."""
     transform: Compiled = same_row
     """`(S, i, k, j, T)`: writes row i under symmetry k to row j."""
     transform_action: Compiled = same_action
-    """`(a, k, T)` -> the action that matches `a` after symmetry k."""
+    """`(a, k, T)` -> the action that matches `a` under symmetry k."""
 
 
 PARAMETERS = {
@@ -197,14 +200,14 @@ PARAMETERS = {
     "transform": "S, i, k, j, T", "transform_action": "a, k, T", "is_valid": "S, i, T",
     "figures": "S, i, N, T",
 }  # fmt: skip
-"""What each compiled function of a game takes."""
+"""The parameters of each compiled function."""
 CALLED = ("initial_state", "current_player", "legal_actions", "apply_action", "sample_outcome", "returns")
-"""Those that Python calls whenever a game is played; others are compiled for Python once it asks for them."""
+"""The functions that Python calls in every game; the others are compiled for Python at their first call."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """One game's compiled functions (all plain Python under NUMBA_DISABLE_JIT=1)."""
+    """The compiled functions of one game (plain Python under NUMBA_DISABLE_JIT=1)."""
 
     initial_state: Compiled
     """`(S, i, T)`: writes the start, which may be a chance stage, to row i."""
@@ -219,59 +222,66 @@ class Rules:
     observe: Compiled
     """`(S, i, O, e, T)`: writes the observation of row i, seen by the player who acts, to O[e]."""
     observe_as: Compiled = same_for_both
-    """`(S, i, player, O, e, T)`: writes the observation of row i, seen by player 0 or 1, to O[e]: where that player acts, what
-    `observe` writes, and also where the other acts or the game is over.
+    """`(S, i, player, O, e, T)`: writes the observation of row i, seen by player 0 or 1, to O[e]. Where that player acts it
+    writes the same as `observe`; it also works where the other player acts or the game is over.
 
-    May be left out where all see the same: it is then `observe`.
+    Optional if all players see the same: it is then `observe`.
     """
     chance: Chance = NO_CHANCE
     action_cost: Compiled = unit_cost
-    """`(S, i, a, T)` -> 0 or 1: what the action counts in search depth."""
+    """`(S, i, a, T)` -> 0 or 1: the cost of the action in search depth."""
     candidates: Compiled | None = None
-    """`(S, i, A, T)` -> n: the actions that a search considers, as `T.candidates` says, in A; None: always all legal ones."""
+    """`(S, i, A, T)` -> n: writes the actions that a search considers under `T.candidates` to A; None: all legal ones."""
     progress: Compiled = no_progress
-    """`(S, i, T)` -> how far a finished game got that was not won, 0 to 1: learners may give credit for it while wins are rare."""
+    """`(S, i, T)` -> how far a lost game got, 0 to 1: learners may give credit for it while wins are rare."""
     key: Compiled = row_hash
-    """`(S, i, T)` -> uint64 hash of everything the future depends on."""
+    """`(S, i, T)` -> uint64 hash of everything that the future depends on."""
 
     is_valid: Compiled | None = None
-    """`(S, i, T)` -> whether row i, which may come from anywhere and hold anything, is one that the rules can go on from.
+    """`(S, i, T)` -> whether the rules can go on from row i, which may come from anywhere and hold anything.
 
-    Where it says so, no rule may read or write outside the arrays, run for ever or break a promise, there or later on; so it
-    looks at no array by an index of the row that it has not checked. It holds for every row that play leads to. Python alone asks
-    it: it may be compiled or plain Python. None: a row from outside is read once by the rules as plain Python, on arrays that check
-    every index, which takes a thousand times as long and sees only that row.
+    If it returns True, no rule may access memory outside the arrays, run for ever or break a promise, now or later. So it must
+    check every index that it reads from the row. It is True for every row that play leads to. Only Python calls it: it may be
+    compiled or plain Python. None: the rules read a row from outside once as plain Python, on arrays that check every index,
+    which takes a thousand times as long and covers only that row.
     """
     figures: Compiled | None = None
-    """`(S, i, N, T)`: writes the numbers named by `text.figures`, which follow from the rules and which people are told, to N
-    (int64): an exported page has no Python to work them out. May be left out."""
+    """`(S, i, N, T)`: writes the numbers named by `text.figures` to N (int64). They follow from the rules and are shown to
+    people; an exported page has no Python to compute them. Optional.
+    """
 
     chance_outcomes = property(attrgetter("chance.outcomes"))
     sample_outcome = property(attrgetter("chance.sample"))
     stage = property(attrgetter("chance.stage"))
     afterstates = property(attrgetter("chance.afterstates"))
     apply_outcome = property(attrgetter("chance.apply_outcome"))
-    """What `chance` has, by the names that compiled code gives it."""
+    """The functions of `chance`, by the names that compiled code uses."""
 
     def functions(self) -> dict[str, Compiled]:
-        """Returns all functions by name that compiled code calls; `is_valid` is none of them."""
-        found = {name: getattr(self, name, None) for name in PARAMETERS if name != "is_valid"}
-        return {name: function for name, function in found.items() if function is not None}
+        """Returns all functions that compiled code calls, by name; `is_valid` is not one of them."""
+        functions = {name: getattr(self, name, None) for name in PARAMETERS if name != "is_valid"}
+        return {name: function for name, function in functions.items() if function is not None}
 
-    def completed(self, own: Callable[[Compiled], Compiled]) -> Rules:
-        """Returns the rules with `own` of every default function."""
+    def completed(self, compile_default: Callable[[Compiled], Compiled]) -> Rules:
+        """Returns the rules with `compile_default` of every default function."""
         chance = self.chance
         if chance.stage is one_stage:
-            chance = replace(chance, stage=own(make_one_stage(self.current_player)))
-        seen = {"observe_as": own(make_same_for_both(self.observe))} if self.observe_as is same_for_both else {}
-        chance = replace(chance, **_own_defaults(chance, ("outcomes", "sample", "stage"), own))
-        return replace(self, chance=chance, **seen, **_own_defaults(self, ("action_cost", "progress", "key"), own))
+            chance = replace(chance, stage=compile_default(make_one_stage(self.current_player)))
+        seen = (
+            {"observe_as": compile_default(make_same_for_both(self.observe))}
+            if self.observe_as is same_for_both
+            else {}
+        )
+        chance = replace(chance, **_compiled_defaults(chance, ("outcomes", "sample", "stage"), compile_default))
+        return replace(
+            self, chance=chance, **seen, **_compiled_defaults(self, ("action_cost", "progress", "key"), compile_default)
+        )
 
 
-def completed_symmetries(symmetries: Symmetries, own: Callable[[Compiled], Compiled]) -> Symmetries:
-    """Returns the symmetries with `own` of every default function."""
-    return replace(symmetries, **_own_defaults(symmetries, ("transform", "transform_action"), own))
+def completed_symmetries(symmetries: Symmetries, compile_default: Callable[[Compiled], Compiled]) -> Symmetries:
+    """Returns the symmetries with `compile_default` of every default function."""
+    return replace(symmetries, **_compiled_defaults(symmetries, ("transform", "transform_action"), compile_default))
 
 
-def _own_defaults(part, names: tuple[str, ...], own: Callable[[Compiled], Compiled]) -> dict[str, Any]:
-    return {name: own(getattr(part, name)) for name in names if getattr(part, name) in DEFAULTS}
+def _compiled_defaults(part, names: tuple[str, ...], compile_default: Callable[[Compiled], Compiled]) -> dict[str, Any]:
+    return {name: compile_default(getattr(part, name)) for name in names if getattr(part, name) in DEFAULTS}

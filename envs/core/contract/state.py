@@ -1,6 +1,6 @@
-"""The checked door to a game's rules: immutable positions for people, tests and tools.
+"""Immutable positions for people, tests and tools, with every call checked.
 
-Rules trust their caller; a `State` does not: it checks actions, and rows from outside before compiled code sees them.
+Rules trust their caller; `State` checks actions, and checks rows from outside before compiled code sees them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIRST, SECOND = np.uint64(0), np.uint64(1)
 
 
 class State:
-    """A position: a game and one row of it. Never changes; every step returns a new one.
+    """A position: a game and one row of it. It never changes; every step returns a new state.
 
     `str(state)` is text that `game.parse` reads back; `repr(state)` evaluates to the state.
     """
@@ -36,38 +36,38 @@ class State:
     row: Array
     """Its words [width], of `game.dtype`; read-only."""
     _rows: Array
-    """The same as rules take it, [1, width]."""
+    """The row in the form that rules take, [1, width]."""
 
     def __init__(self, game: Game, row: Array) -> None:
-        """Takes a row from anywhere, a pickled one too; raises ValueError for one that the rules cannot go on from.
+        """Takes a row from any source; raises ValueError if the rules cannot go on from it.
 
-        What a valid row is says `game.rules.is_valid`, or else the rules do, which read it once as plain Python.
+        `game.rules.is_valid` decides that, or else one pass of the rules in plain Python.
         """
-        if not hasattr(game, "rules"):  # the module of `Game` imports this one
+        if not hasattr(game, "rules"):  # no isinstance: the module of `Game` imports this one
             raise UserError(f"state: expected a Game, as leafwise.game(name) returns, got {short(repr(game))}")
-        self._take(game, checked_row(game, row)[None])
+        self._set_rows(game, checked_row(game, row)[None])
 
     @classmethod
     def unchecked(cls, game: Game, row: Array) -> State:
-        """Returns the position of a row that the rules themselves have written; it is copied, and not checked again.
+        """Returns the position of a row that the rules themselves have written; copies it, and does not check it.
 
-        Compiled code reads and writes anywhere in memory for a row that is not valid: all others go to `State(game, row)`.
+        With an invalid row compiled code would access memory anywhere: pass all other rows to `State(game, row)`.
         """
         return cls._of(game, np.array(row, dtype=game.dtype, ndmin=2))
 
     @classmethod
     def _of(cls, game: Game, rows: Array) -> State:
-        """Returns the position of rows [1, width] that nobody else writes to."""
+        """Returns the position of rows [1, width] that nothing else writes to."""
         state = cls.__new__(cls)
-        state._take(game, rows)
+        state._set_rows(game, rows)
         return state
 
-    def _take(self, game: Game, rows: Array) -> None:
+    def _set_rows(self, game: Game, rows: Array) -> None:
         self.game, self._rows, self.row = game, rows, rows[0]
         self.row.flags.writeable = False
 
     def rows(self, extra: int = 0) -> Array:
-        """Returns a copy of the row, as rules take it, shape [1 + extra, width]; the rows after it are empty."""
+        """Returns a copy of the row for rules to write to, shape [1 + extra, width]; the rows after it are empty."""
         rows = self.game.rows(1 + extra)
         rows[0] = self.row
         return rows
@@ -99,7 +99,7 @@ class State:
 
     @cached_property
     def legal_actions(self) -> tuple[int, ...]:
-        """Ids of the legal actions, ascending; empty where nobody decides."""
+        """Ids of the legal actions, ascending; empty if nobody decides."""
         if self.is_chance or self.is_terminal:
             return ()
         buffer = np.zeros(self.game.max_actions, dtype=np.int64)
@@ -145,36 +145,36 @@ class State:
             raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
 
     def outcome_name(self, after: State) -> str:
-        """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
-        return self._told(self.game.text.outcome_name, after.row)
+        """Returns the name of the outcome of this chance stage that leads to `after`."""
+        return self._ask_game(self.game.text.outcome_name, after.row)
 
     def outcome_words(self, after: State) -> str:
-        """Returns the same in words for people."""
-        return self._told(self.game.text.outcome_words or self.game.text.outcome_name, after.row)
+        """Returns the outcome of this chance stage that leads to `after`, in words for people."""
+        return self._ask_game(self.game.text.outcome_words or self.game.text.outcome_name, after.row)
 
     def action_words(self, action: str | int) -> str:
-        """Returns what a legal action, given by name or id, is here, in words for people."""
+        """Returns a legal action, given by name or id, in words for people."""
         a, words = self.game.action(action), self.game.text.action_words
-        return self.game.actions[a] if words is None else self._told(words, a)
+        return self.game.actions[a] if words is None else self._ask_game(words, a)
 
     def outcomes_by_name(self) -> dict[str, State]:
-        """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
+        """Returns the successors of a chance stage by the names of their outcomes; raises ValueError elsewhere."""
         return {self.outcome_name(after): after for _, after in self.outcomes()}
 
     def sample(self, stream: Words) -> State:
-        """Returns the state after one chance stage drawn from `stream`, which moves on.
+        """Returns the state after one chance stage, drawn from `stream`, which advances.
 
-        Raises ValueError elsewhere, and for what is no stream as `new_stream` returns.
+        Raises ValueError elsewhere, and for anything but a stream of `new_stream`.
         """
         self._need_chance()
-        return self._drawn(stream, one=True)
+        return self._draw_chance(stream, one=True)
 
     def settle(self, stream: Words) -> State:
-        """Returns the next decision (or end), every chance stage before it drawn from `stream`."""
-        return self._drawn(stream, one=False) if self.is_chance else self
+        """Returns the next decision (or the end), with all chance stages before it drawn from `stream`."""
+        return self._draw_chance(stream, one=False) if self.is_chance else self
 
-    def _drawn(self, stream: Words, *, one: bool) -> State:
-        """Returns the state after one stage of chance, or after all before the next decision (or end)."""
+    def _draw_chance(self, stream: Words, *, one: bool) -> State:
+        """Returns the state after one chance stage, or after all stages before the next decision (or the end)."""
         if not is_stream(stream):
             raise UserError(f"{self.game.name}: expected a stream, uint64 [2], got {short(stream)}")
         rows, calls, T = self.rows(), self.game.calls, self.game.thread_tables
@@ -194,7 +194,7 @@ class State:
         return State.unchecked(self.game, rows[1])
 
     def value(self, evaluator: Any) -> float:
-        """Returns what an evaluator says of this very row (for the player who acts; at chance, player 0)."""
+        """Returns an evaluator's value of this row, for the player who acts, or at a chance stage for player 0."""
         T = self.game.tables(evaluator)
         if evaluator.value is None:
             expected = f"evaluator {evaluator.name!r}: expected one value"
@@ -210,31 +210,31 @@ class State:
         return self._picture().svg()
 
     def rgb(self, width: int = 0) -> Bytes:
-        """Returns a picture as uint8 [height, width, 3]; 0 is the width that the game draws it in.
+        """Returns a picture as uint8 [height, width, 3]; 0 means the drawing's own width.
 
-        Raises ValueError for a width that is not of 0 to 4,000 pixels.
+        Raises ValueError for a width outside 0 to 4,000 pixels.
         """
         return self._picture().rgb(need_in(width, Range(0, 4000), "width", self.game.name, int))
 
     def board(self) -> str:
-        """Returns several lines of text for a terminal."""
-        return self._told(self.game.text.board or self.game.text.write)
+        """Returns the position as several lines of text for a terminal."""
+        return self._ask_game(self.game.text.board or self.game.text.write)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
     def legend(self) -> str:
-        """Returns lines that say what the codes of the text and the board stand for, "" if there are none."""
-        return "" if self.game.text.legend is None else self._told(self.game.text.legend)
+        """Returns lines that explain the codes of the text and the board; "" if there are none."""
+        return "" if self.game.text.legend is None else self._ask_game(self.game.text.legend)
 
     @property
     def points(self) -> float:
-        """The game's own score if it ended here, as people count it; the return so far where the game says nothing else."""
+        """The game's own score if it ended here, as people count it; by default the return so far."""
         count = self.game.text.points
-        return self.returns if count is None else self._told(count)
+        return self.returns if count is None else self._ask_game(count)
 
-    def _told(self, function: Callable[..., R], *more) -> R:
-        """Returns what a function of the game says of this row, and of `more` where it takes more."""
+    def _ask_game(self, function: Callable[..., R], *more) -> R:
+        """Calls a text function of the game with this row, and with `more` arguments."""
         return self.game.asked(lambda: function(self.row, *more, self.game.thread_tables))
 
     def __str__(self) -> str:
@@ -242,7 +242,7 @@ class State:
 
     @cached_property
     def _text(self) -> str:
-        return self._told(self.game.text.write)
+        return self._ask_game(self.game.text.write)
 
     def __repr__(self) -> str:
         return f"{self.game!r}.parse({str(self)!r})"
@@ -263,38 +263,38 @@ class State:
         return State, (self.game, np.array(self.row))
 
 
-# Rows from outside the package: what a user, a file, a request or a pickle gives is checked before compiled code sees it.
+# Rows from outside the package, given by users, files, requests or pickles: they are checked before compiled code sees them.
 
 
 def checked_row(game: Game, given: Any) -> Array:
-    """Returns a row [width] of `game.dtype`, a copy; raises ValueError for one that the rules cannot go on from."""
-    row = _words(game, given)
+    """Returns a copy of a row [width] of `game.dtype`; raises ValueError if the rules cannot go on from it."""
+    row = _as_words(game, given)
     is_valid = game.rules.is_valid
     if is_valid is not None:
         if not is_valid(row[None], FIRST, game.thread_tables):
             raise _refused(game, row, "")
     elif (fault := game._row_reader.fault(row)) is not None:
-        raise _refused(game, row, f": {fault.rule}: {fault.told}")
+        raise _refused(game, row, f": {fault.rule}: {fault.message}")
     return row
 
 
-def _words(game: Game, given) -> Array:
-    """Returns what is given as words, each the same number."""
+def _as_words(game: Game, given) -> Array:
+    """Converts `given` to words of the game's type; raises ValueError if a number would change."""
     try:
         array = np.asarray(given)
         words = array.astype(game.dtype) if array.dtype.kind in "biuO" else None
     except (TypeError, ValueError, OverflowError):
-        raise _no_words(game, given) from None
+        raise _not_words(game, given) from None
     if words is None:
-        raise _no_words(game, given)
+        raise _not_words(game, given)
     if words.shape != (game.width,):
         raise UserError(f"{game.name}: expected a row of {game.width} words, got shape {words.shape}")
     if array.dtype != words.dtype and array.tolist() != words.tolist():
-        raise _no_words(game, given)
+        raise _not_words(game, given)
     return words
 
 
-def _no_words(game: Game, given) -> UserError:
+def _not_words(game: Game, given) -> UserError:
     return UserError(f"{game.name}: expected a row of words of type {np.dtype(game.dtype)}, got {short(given)}")
 
 
@@ -305,7 +305,7 @@ def _refused(game: Game, row: Array, why: str) -> UserError:
 def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row]) -> Callable[..., bool]:
     """Returns an `is_valid` for a game: a row is valid if `parse` reads its text back as the same row.
 
-    The text must hold everything that is in a row, and `parse` must raise ValueError for every invalid text.
+    The text must contain everything in a row, and `parse` must raise ValueError for every invalid text.
     """
 
     def is_valid(S: Array, i, T) -> bool:

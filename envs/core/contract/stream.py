@@ -1,7 +1,7 @@
-"""Random numbers for every game: a splitmix64 stream held as (key, counter) in an array of two uint64.
+"""Random numbers for every game: a splitmix64 stream, (key, counter) in an array of two uint64.
 
-One integer code serves the single environment, the batch, training and plain Python, so that a seed means the same
-everywhere and for ever. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+One integer code serves the single environment, the batch, training and plain Python, so that a seed always means the same.
+Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ MIX_B = u64(0x94D049BB133111EB)
 S11, S27, S30, S31 = u64(11), u64(27), u64(30), u64(31)
 ONE = u64(1)
 STEP = 1.0 / 9007199254740992.0
-"""2**-53, between two neighbours of what `uniform` returns."""
+"""2**-53, the distance between neighbouring values of `uniform`."""
 
 
 def new_stream(key: int) -> Words:
-    """Returns a stream of its own for `key` (an integer of 64 bits), at counter 0; shape [2], uint64."""
+    """Returns a new stream for `key` (an integer of 64 bits), at counter 0; shape [2], uint64."""
     return np.array([key, 0], dtype=np.uint64)
 
 
 def is_stream(thing: object) -> bool:
-    """Whether a thing has the type and the size of a stream: compiled code reads and writes it unchecked."""
+    """Whether an object has the type and the size of a stream, which compiled code accesses unchecked."""
     return isinstance(thing, np.ndarray) and thing.dtype == np.uint64 and thing.shape == (2,) and thing.flags.carray
 
 
 @jit(inline=True)
 def mix(x):
-    """Scrambles 64 bits: the finaliser of splitmix64, a bijection."""
+    """Scrambles 64 bits with the finaliser of splitmix64, a bijection."""
     x = (x ^ (x >> S30)) * MIX_A
     x = (x ^ (x >> S27)) * MIX_B
     return x ^ (x >> S31)
@@ -42,7 +42,7 @@ def mix(x):
 
 @jit(inline=True)
 def next_u64(R):
-    """Returns 64 random bits and moves stream `R` on by one."""
+    """Returns 64 random bits and advances stream `R` by one."""
     R[1] += ONE
     return mix(R[0] + R[1] * GOLDEN)
 
@@ -55,6 +55,6 @@ def uniform(R):
 
 @jit(inline=True)
 def below(R, n):
-    """Returns a random uint64 in 0..n-1; off uniform by less than n * 2**-53."""
+    """Returns a random uint64 in 0..n-1, uniform up to an error below n * 2**-53."""
     R[1] += ONE
     return u64(np.float64(n) * (np.float64(mix(R[0] + R[1] * GOLDEN) >> S11) * STEP))

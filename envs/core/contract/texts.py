@@ -1,8 +1,8 @@
-"""Positions as people type them: words `name=value`, whole numbers, boards of cells, and refusals in one line.
+"""Reads positions as people type them: words `name=value`, whole numbers, and boards of cells; refuses others in one line.
 
-A game's `text.parse` is made of these; `Game.parse` puts the game's name before a refusal. A board may be typed in lines or with
-'/', with spaces, commas or bars, numbered, as a list, and as NumPy prints it. A game names its symbols; the shapes are the same for
-all. A text that can be read in two ways is refused.
+A game's `text.parse` is made of these; `Game.parse` adds the game's name to a refusal. A board may be typed in lines or with
+'/', with spaces, commas or bars, numbered, as a list, and as NumPy prints it. A game names its symbols; the shapes are the same
+for all. A text that can be read in two ways is refused.
 """
 
 from __future__ import annotations
@@ -18,53 +18,53 @@ from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.errors import UserError
 
 Alphabet = Mapping[str, int]
-"""What may be typed for a cell -> its number; capitals count as small letters where they have no number of their own."""
+"""The text of a cell -> its number; capitals count as small letters unless they have a number of their own."""
 Row = list[str]
 
 BLANK = " "
 EMPTY = (".", "-", "_", BLANK)
-"""What is typed for an empty cell besides a game's own symbol."""
+"""Texts for an empty cell besides the game's own symbol."""
 MOST = 4000
-"""Letters of the longest text that is looked at."""
+"""Letters of the longest text that is read."""
 SEPARATORS = re.compile(r"[\s,|:│]+")
 RULE = re.compile(r"[\s+=_|─━│┼├┤┌┐└┘┬┴-]*[+=_─━-][\s+=_|─━│┼├┤┌┐└┘┬┴-]*")
-"""A line that is drawn between the rows of a board."""
+"""A line drawn between the rows of a board."""
 SEQUENCES = ("0123456789", "123456789", "abcdefghij")
-"""How rows and columns are numbered."""
+"""Numberings of rows and columns."""
 FLOAT = re.compile(r"^(-?\d+)\.0*$")
 QUOTES = "'\""
 LISTED = re.compile(r"""'[^']*'|"[^"]*"|[^\s,|:│'"]+""")
 """A cell, or a text of cells, in a list."""
 SIDES = ".xo"
-"""Marks of boards on which two take turns: empty, the first player's, the second's."""
+"""Marks on boards for two players: empty, the first player's, the second's."""
 SIDES_BY_NUMBER: tuple[Alphabet, ...] = ({"0": 0, "1": 1, "2": 2}, {"0": 0, "1": 1, "-1": 2})
-"""Numbers that stand for them in arrays."""
+"""Numbers for these marks in arrays."""
 
 
 # Words, numbers, and boards of marks.
 
 
 def need(ok: object, expected: str, got: object = None, text: str | None = None) -> None:
-    """Raises ValueError, `expected ..., got ...`, unless `ok`; `got` is None where nothing was, `text` is where it stood."""
+    """Raises ValueError, `expected ..., got ...`, unless `ok`; `got` None means nothing, `text` is the text around it."""
     if not ok:
         offender = "none" if got is None else repr(got[:80] if isinstance(got, str) else got)
         raise UserError(f"expected {expected}, got {offender}" + ("" if text is None else f" in {text!r}"))
 
 
 def whole_number(word: str, what: str, digits: int = 6) -> int:
-    """Returns a whole number of at most so many digits; raises ValueError for anything else."""
+    """Returns a whole number with at most `digits` digits; raises ValueError for anything else."""
     need(word.isascii() and word.isdigit() and len(word) <= digits, f"{what} as a whole number", word)
     return int(word)
 
 
 def words_by_name(words: Iterable[str], names: Collection[str]) -> dict[str, str]:
-    """Returns the values of words `name=value`; raises ValueError for another name, or one that comes twice."""
-    found: dict[str, str] = {}
+    """Returns the values of words `name=value`; raises ValueError for an unknown or repeated name."""
+    values: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        need(equals and name in names and name not in found, f"fields among {', '.join(names)}, each once", word[:40])
-        found[name] = value
-    return found
+        need(equals and name in names and name not in values, f"fields among {', '.join(names)}, each once", word[:40])
+        values[name] = value
+    return values
 
 
 def write_words(row: Array, T: Any) -> str:
@@ -80,25 +80,25 @@ def parse_words(text: str, T: Any) -> Array:
 
 
 def written(words: dict[str, Any]) -> str:
-    """Returns `name=value` for every word that has a value, the inverse of `words_by_name`."""
+    """Returns `name=value` for every word with a value, the inverse of `words_by_name`."""
     return " ".join(f"{name}={value}" for name, value in words.items() if value)
 
 
 def marked(
     text: str, lengths: Sequence[int], marks: str, shape: str, what: str, also: Sequence[Alphabet] = SIDES_BY_NUMBER
 ) -> list[int]:
-    """Returns which of `marks`, the first of them an empty cell's, stands in each cell of rows separated by '/', one row after the
-    other; or of a board in another of the shapes that `typed_cells` reads, also in the symbols of `also`.
+    """Returns the index in `marks` of each cell, row by row, from rows separated by '/'; the first mark is the empty cell.
 
-    `shape` and `what` say in a refusal what the rows, and what the cells, should be.
+    Boards in the other shapes that `typed_cells` reads are accepted too, also in the symbols of `also`. `shape` and `what`
+    describe rows and cells in a refusal.
     """
     rows = text.strip().split("/")
     fits, cells = [len(row) for row in rows] == list(lengths), "".join(rows)
     if not fits or not set(cells) <= set(marks):
-        own = {**dict.fromkeys(EMPTY, 0), **{mark: k for k, mark in enumerate(marks)}}
-        found = typed_cells(text, lengths, (own, *also))
-        if found is not None:
-            return found
+        alphabet = {**dict.fromkeys(EMPTY, 0), **{mark: k for k, mark in enumerate(marks)}}
+        typed = typed_cells(text, lengths, (alphabet, *also))
+        if typed is not None:
+            return typed
     need(fits, f"{shape} separated by '/'", text)
     for mark in cells:
         need(mark in marks, f"{what} among {', '.join(map(repr, marks))}", mark, text)
@@ -106,33 +106,33 @@ def marked(
 
 
 def last_player(sides: Words, loose: int, holds: Callable[[Any], bool], figure: str, closing: str, text: str) -> int:
-    """Returns who marked last on a board on which a figure of marks ends the game; raises ValueError if no game leads there.
+    """Returns who marked last on a board where a figure of marks ends the game; raises ValueError for an impossible board.
 
-    `sides` [2] are the players' marks as bits (uint64), `loose` those of them that may have come last, and `holds` tells whether
-    some marks hold a figure. `figure` and `closing` say in a refusal what that is, and what closes it.
+    `sides` [2] are the players' marks as bits (uint64), and `loose` those of them that may have come last. `holds` tells
+    whether marks contain a figure. `figure` and `closing` name the figure, and what closes it, in a refusal.
     """
     first, second = (int(side).bit_count() for side in sides)
     if first - second not in (0, 1):
         raise UserError(f"expected as many x as o, or one more, got {first} x and {second} o in {text!r}")
     last = 0 if first > second else 1
     need(not holds(sides[1 - last]), f"no move after a {figure} of {SIDES[2 - last]}", text)
-    own = [1 << bit for bit in range(64) if int(sides[last]) & loose & 1 << bit]
-    sound = not holds(sides[last]) or any(not holds(sides[last] ^ np.uint64(mark)) for mark in own)
+    candidates = [1 << bit for bit in range(64) if int(sides[last]) & loose & 1 << bit]
+    sound = not holds(sides[last]) or any(not holds(sides[last] ^ np.uint64(mark)) for mark in candidates)
     need(sound, f"one last {closing} every {figure}", text)
     return last
 
 
-# Boards in any of the shapes in which they are typed.
+# Boards in all the shapes that people type.
 
 
 def typed_cells(text: str, lengths: Sequence[int], alphabets: Sequence[Alphabet]) -> list[int] | None:
-    """Returns the number of each cell, row after row of these lengths; None where the text is no such board.
+    """Returns the number of each cell, row by row of these lengths; None if the text is not such a board.
 
     Raises ValueError for a text that can be read in two ways.
     """
     if len(text) > MOST:
         return None
-    found = {
+    boards = {
         tuple(cells)
         for rows in typed_rows(text, lengths)
         for cut, by_letter in readings(rows)
@@ -140,13 +140,13 @@ def typed_cells(text: str, lengths: Sequence[int], alphabets: Sequence[Alphabet]
         if not by_letter or max(map(len, alphabet)) == 1
         if (cells := numbers(cut, lengths, alphabet)) is not None
     }
-    if len(found) > 1:
+    if len(boards) > 1:
         raise UserError(f"expected a board that can be read in one way, got {text[:80]!r}")
-    return list(found.pop()) if found else None
+    return list(boards.pop()) if boards else None
 
 
 def typed_rows(text: str, lengths: Sequence[int]) -> Iterator[list[str] | list[Row]]:
-    """Yields what may be the rows of a board: texts, or lists of cells; lines between rows and above columns are left out."""
+    """Yields possible rows of a board, as texts or lists of cells, without lines between rows and numbers above columns."""
     text = text.replace("\\n", "\n").replace("\r", "")
     if re.search(r"[\[(]", text):
         yield from listed_rows(text, lengths)
@@ -195,8 +195,7 @@ def numbered(words: Sequence[str]) -> bool:
 
 
 def readings(rows: list[str] | list[Row]) -> Iterator[tuple[list[Row], bool]]:
-    """Yields what may be the cells of rows, and whether each is one letter: cut at separators, letter by letter, between bars or
-    commas; numbers beside rows are left out."""
+    """Yields possible cells of rows, without numbers beside the rows, and whether each cell is one letter."""
     for cut, by_letter in cuts(rows):
         yield cut, by_letter
         for front, back in ((1, 0), (0, 1), (1, 1)):
@@ -206,7 +205,7 @@ def readings(rows: list[str] | list[Row]) -> Iterator[tuple[list[Row], bool]]:
 
 
 def cuts(rows: list[str] | list[Row]) -> Iterator[tuple[list[Row], bool]]:
-    """Yields the cells of rows in the ways in which they may be written, numbers beside them included."""
+    """Yields the cells of rows in every way to split them: at separators, letter by letter, between bars or commas."""
     if any(isinstance(row, list) for row in rows):
         yield [list(row) for row in rows], False
         return
@@ -216,27 +215,27 @@ def cuts(rows: list[str] | list[Row]) -> Iterator[tuple[list[Row], bool]]:
     for bar in "|,":
         if all(bar in row for row in texts):
             yield [between(row, bar) for row in texts], False
-    if not re.search(r"[,|:._\t-]", "".join(texts)):  # blanks are empty cells where nothing else is
+    if not re.search(r"[,|:._\t-]", "".join(texts)):  # blanks are empty cells if nothing else is
         yield [list(row) for row in texts], True
 
 
 def between(row: str, bar: str) -> Row:
-    """Returns the cells between the bars of a row, BLANK where nothing stands."""
+    """Returns the cells between the bars of a row, BLANK for an empty one."""
     inside = row.strip()
     inside = inside.removeprefix(bar).removesuffix(bar) if bar == "|" else inside
     return [cell.strip() or BLANK for cell in inside.split(bar)]
 
 
 def numbers(rows: Sequence[Row], lengths: Sequence[int], alphabet: Alphabet) -> list[int] | None:
-    """Returns the number of each cell of rows of these lengths, None where they have others, or a cell means nothing."""
+    """Returns the number of each cell of rows of these lengths; None for other lengths, or an unknown cell."""
     if [len(row) for row in rows] != list(lengths):
         return None
-    found = [alphabet.get(cell, alphabet.get(cell.lower(), -1)) for row in rows for cell in row]
-    return None if -1 in found else found
+    cells = [alphabet.get(cell, alphabet.get(cell.lower(), -1)) for row in rows for cell in row]
+    return None if -1 in cells else cells
 
 
 def before_fields(text: str, bare: Sequence[str]) -> tuple[str, list[str]]:
-    """Returns a text's board, lines kept, and the words after it: from the first with `=`, or among `bare`, on."""
+    """Returns the board of a text, with its lines, and the words after it: from the first with `=`, or in `bare`, on."""
     for word in re.finditer(r"\S+", text):
         if ("=" in word[0] and not word[0].startswith("dtype=")) or word[0] in bare:
             return text[: word.start()], text[word.start() :].split()

@@ -1,1 +1,1 @@
-"""Any game as an environment of Gymnasium or PettingZoo, alone or in batches."""
+"""Turns any game into an environment of Gymnasium or PettingZoo, single or in batches."""

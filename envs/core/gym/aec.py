@@ -1,4 +1,4 @@
-"""A game as a PettingZoo environment, where agents act in turn; needs the extra `multiagent`."""
+"""Turns a game into a PettingZoo environment, in which agents act in turn; needs the extra `multiagent`."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from leafwise.envs.core.gym.observation import Arrays, Info, at, new_observation
 from leafwise.envs.core.gym.stepper import (
     action_id,
     first_decision,
+    illegal_text,
     key_of,
     new_key,
     patience,
     reset_options,
-    said_of_illegal,
 )
 from leafwise.envs.core.pictures import FPS, Display
 from leafwise.envs.core.ranges import need_among
 
 
 class GameAECEnv(AECEnv):
-    """Every player is an agent, `player_0` and (in a two-player game) `player_1`; the next agent is who acts in the game.
+    """A game in which every player is an agent: `player_0` and, in a two-player game, `player_1`.
 
-    An observation is a dict: `observation`, the game as the agent sees it whoever acts, and `action_mask`, int8 [A]: 1 for each
-    legal action, and all ones for an agent that does not act. Rewards are differences of returns. An illegal action
-    loses ("lose"), does nothing ("noop") or raises ValueError ("raise"); `infos[agent]["illegal"]` says so. Under "noop" the
-    game is truncated for all after as many illegal actions in a row as in `GameEnv`.
+    An observation is a dict. `observation` is the game as the agent sees it, whoever acts. `action_mask`, int8 [A], is 1 for
+    each legal action, and all ones for an agent that does not act. Rewards are differences of returns. An illegal action loses
+    ("lose"), does nothing ("noop") or raises ValueError ("raise"); `infos[agent]["illegal"]` reports it. Under "noop" the game
+    is truncated for all after as many consecutive illegal actions as in `GameEnv`.
 
-    `leafwise.aec` puts PettingZoo's `OrderEnforcingWrapper` around it, which refuses what comes before a reset or after the end.
+    `leafwise.aec` wraps it in PettingZoo's `OrderEnforcingWrapper`, which refuses calls before a reset or after the end.
     """
 
     def __init__(self, game: Game, options: EnvOptions) -> None:
-        """`options` are checked ones, as `leafwise.aec` hands them over."""
+        """Takes checked `options`, as `leafwise.aec` passes them."""
         super().__init__()
         self.game = game
         self.render_mode, self.illegal = options.render_mode, options.illegal
@@ -72,10 +72,10 @@ class GameAECEnv(AECEnv):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Starts a game; the same seed starts the same game as in `GameEnv`, without a seed its stream goes on.
+        """Starts a game; the same seed starts the same game as in `GameEnv`, without a seed the current stream goes on.
 
-        Raises ValueError for a wrong seed, for a game in which nobody ever decides, and for all options but "options", which does
-        nothing: PettingZoo's own test gives it.
+        Raises ValueError for a wrong seed and for a game in which nobody ever decides. Also for all options but "options",
+        which does nothing: PettingZoo's own test passes it.
         """
         reset_options(options, self.game, ("options",))
         if seed is not None:
@@ -92,14 +92,14 @@ class GameAECEnv(AECEnv):
         self._display.show(self.position)
 
     def _select(self) -> None:
-        """Gives the turn to the player who acts; at the end all are done."""
+        """Passes the turn to the player who acts; at the end of the game all agents are done."""
         if self.position.is_terminal:
             self.terminations = dict.fromkeys(self.agents, True)
         else:
             self.agent_selection = self.possible_agents[self.position.current_player]
 
     def observe(self, agent: str) -> Arrays:
-        """Returns what an agent sees and may do; raises ValueError for what is no agent."""
+        """Returns the observation and the mask of an agent; raises ValueError for an unknown agent."""
         need_among(agent, self.possible_agents, "agent", self.game.name)
         player = self.possible_agents.index(agent)
         self.game.view_calls[self._view](self.position.rows(), u64(0), player, self._seen, 0, self._tables)
@@ -110,7 +110,7 @@ class GameAECEnv(AECEnv):
         return {"observation": reader(at(self._seen, 0))(), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
-        """Takes the action id of `agent_selection` (None once it is done); raises ValueError for what is no action id."""
+        """Takes the action id of `agent_selection` (None once it is done); raises ValueError for anything but an action id."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -136,10 +136,10 @@ class GameAECEnv(AECEnv):
 
     def _illegal(self, agent: str, a: int) -> None:
         if self.illegal == "raise":
-            self.position.play(a)  # says what is legal
+            self.position.play(a)  # raises, naming the legal actions
         self._illegal_in_a_row += 1
         truncated = self.illegal == "noop" and self._illegal_in_a_row >= patience(self.game)
-        self.infos[agent]["illegal"] = said_of_illegal(self.game, a, self.illegal, truncated=truncated)
+        self.infos[agent]["illegal"] = illegal_text(self.game, a, self.illegal, truncated=truncated)
         self.truncations = dict.fromkeys(self.agents, truncated)
         if self.illegal == "lose":
             worst = self.game.return_range[self.position.current_player]
@@ -147,7 +147,7 @@ class GameAECEnv(AECEnv):
             self.terminations = dict.fromkeys(self.agents, True)
 
     def render(self) -> Any:
-        """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
+        """Returns the position as text or picture, by `render_mode`; a window shows it again."""
         return self._display.frame(self.position)
 
     def close(self) -> None:

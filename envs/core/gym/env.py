@@ -15,7 +15,7 @@ from leafwise.envs.core.arrays import Bools
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, Kind, as_game, explained, names_of
+from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, Kind, as_game, names_of, with_keyword_docs
 from leafwise.envs.core.gym.observation import Arrays, Info, Observation, at, reader
 from leafwise.envs.core.gym.stepper import (
     SOME_ILLEGAL,
@@ -32,14 +32,14 @@ from leafwise.envs.core.ranges import Range, need_in
 
 
 class Stepped:
-    """What environments alone and in batches have in common: a stepper, a display, and how they are copied."""
+    """Base of single and batch environments: a stepper, a display, and copying."""
 
     game: Game
     _bound: tuple[str, ...]
-    """Names of what `_bind` sets, which copies set anew."""
+    """Names of the attributes that `_bind` sets; copies set them anew."""
 
     def _set_up(self, num_envs: int, kind: Kind, given: Mapping[str, Any]) -> None:
-        """Makes all that depends on the arguments of a signature, `given` by name."""
+        """Makes everything that depends on the constructor's arguments, `given` by name."""
         more = () if kind == "single" else ("num_envs",)
         self.game = as_game(given["game"], given["options"], (*more, *names_of(kind)))
         n = need_in(num_envs, Range(1, sys.maxsize), "num_envs", self.game.name, int)
@@ -49,21 +49,26 @@ class Stepped:
         self._stepper, self._keyed = Stepper(self.game, n, chosen), np.zeros(n, dtype=np.bool_)
         self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
         self._display = Display(self.game, chosen.render_mode)
-        self._tells = self.game.observation.info is not None
+        self._has_info = self.game.observation.info is not None
         self._bind()
 
     def _bind(self) -> None:
-        """Keeps what every step needs at hand."""
+        """Sets the attributes that every step reads."""
         raise NotImplementedError
 
     def get_state(self) -> Arrays:
-        """Returns rows, streams, seats, which episodes are over, their steps, their illegal actions since a legal one, and a number
-        of the game's variant, each with a leading axis of environments, 1 for one alone."""
+        """Returns the state as arrays with a leading axis of environments, 1 for a single one.
+
+        They are rows, streams, seats, whether each episode is over, its steps, its illegal actions since a legal one, and a
+        number of the game's variant.
+        """
         return self._stepper.get_state()
 
     def set_state(self, state: Arrays) -> None:
-        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it is not of this game
-        and variant or holds a row that the rules cannot go on from."""
+        """Goes on from a result of `get_state`; raises ValueError, and changes nothing, if it does not fit.
+
+        It must be of this game and variant, and its rows must be valid.
+        """
         self._stepper.set_state(state)
         self._keyed[:] = True
 
@@ -75,24 +80,25 @@ class Stepped:
         self._bind()
 
 
-@explained
+@with_keyword_docs
 class GameEnv(Stepped, gym.Env[Observation, int]):
     """One game as an environment; in a two-player game, against a built-in opponent.
 
-    Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
-    int8 [A], 1 for each legal action and all ones at the end; what else a game tells there says `game.observation.info`.
-    An episode ends when the game does. It is truncated after
-    `max_episode_steps`, and after so many illegal actions in a row: 100, or as many as the game has actions if they are
-    more. Whoever heeds the masks is never truncated unless `max_episode_steps` is given.
+    The game defines the observations; actions are ids, named by `game.actions`. `info["action_mask"]` is int8 [A], 1 for each
+    legal action and all ones at the end. `game.observation.info` describes further keys.
 
-    `game` is a name or a `Game`. The other keywords are those of `EnvOptions`, where each is explained, and the game's own options.
+    An episode ends when the game does. It is truncated after `max_episode_steps`, and after too many consecutive illegal
+    actions: 100, or the number of actions if that is larger. An agent that follows the masks is never truncated unless
+    `max_episode_steps` is given.
 
-    `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first, and with `plies` random
-    actions follow), and all further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for
+    `game` is a name or a `Game`. The other keywords are those of `EnvOptions`, explained below, and the game's own options.
+
+    `reset(seed=s)` starts the game of `game.new(s)`. With seat="random" the seat is drawn first, and with `plies` random
+    actions follow. All further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for
     wrong input, TypeError for unknown keywords.
 
-    The first `reset` compiles one function, or loads it from the cache on disk: `step_batch` in `stepper.py`, with the rules, the
-    reward and a compiled opponent inside. Every `reset`, `step` and `set_state` runs it; a step compiles nothing.
+    The first `reset` compiles one function, or loads it from the cache on disk: `step_batch` in `stepper.py`, with the rules,
+    the reward and a compiled opponent inside. Every `reset`, `step` and `set_state` runs it; a step compiles nothing.
     """
 
     _bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_quiet")
@@ -117,18 +123,18 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
 
     def _bind(self) -> None:
-        """Keeps what every step needs at hand."""
+        """Sets the attributes that every step reads."""
         buffers = self._stepper.buffers
-        # memoryviews take and give single numbers in half the time, and take no number but a whole one
+        # memoryviews read and write single numbers in half the time, and accept only whole numbers
         self._action, self._reward = buffers.action.data, buffers.reward.data
         self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
         self._copy_mask = self._mask.copy
-        self._quiet = not self._display.has_window and not self._tells
+        self._quiet = not self._display.has_window and not self._has_info
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts an episode and returns the first observation and info.
 
-        Raises ValueError for a wrong seed, for any options, and where the agent never gets to decide.
+        Raises ValueError for a wrong seed, for any options, and if the agent never gets to decide.
         """
         reset_options(options, self.game)
         key = None if seed is None else key_of(seed, self.game)
@@ -140,18 +146,18 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         self._keyed[:] = True
         if self._display.has_window:
             self._display.show(self.state)
-        return self._see(), {"action_mask": self._mask.copy(), **self._told(ended=False)}
+        return self._see(), {"action_mask": self._mask.copy(), **self._game_info(ended=False)}
 
-    def _told(self, *, ended: bool) -> Info:
-        """Returns what the game itself tells in info."""
+    def _game_info(self, *, ended: bool) -> Info:
+        """Returns the game's own entries of `info`."""
         if ended:
-            return self._stepper.told_of_end(self._stepper.buffers.S[0])
-        return {name: array[0] for name, array in self._stepper.told().items()}
+            return self._stepper.end_info(self._stepper.buffers.S[0])
+        return {name: array[0] for name, array in self._stepper.step_info().items()}
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, Info]:
         """Takes an action id; returns observation, reward, terminated, truncated and info.
 
-        Raises ValueError if it is no action id, if the episode is over, and for an illegal action under "raise".
+        Raises ValueError for anything but an action id, after the end of the episode, and for an illegal action under "raise".
         """
         try:
             self._action[0] = action
@@ -164,12 +170,12 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         if summary < 0:
             self._stepper.fail(summary)
         if summary & SOME_ILLEGAL:
-            info["illegal"] = self._stepper.sentence(0)
+            info["illegal"] = self._stepper.illegal_message(0)
         if self._display.has_window:
             self._display.show(self.state)
         terminated, truncated = summary & SOME_TERMINATED != 0, summary & SOME_TRUNCATED != 0
-        if self._tells:
-            info |= self._told(ended=terminated or truncated)
+        if self._has_info:
+            info |= self._game_info(ended=terminated or truncated)
         return self._see(), self._reward[0], terminated, truncated, info
 
     def action_masks(self) -> Bools:
@@ -178,11 +184,11 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
 
     @property
     def state(self) -> State:
-        """The position, by the checked door."""
+        """The position, as a `State`."""
         return self._stepper.state(0)
 
     def render(self) -> Any:
-        """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
+        """Returns the position as text or picture, by `render_mode`; a window shows it again."""
         return self._display.frame(self.state)
 
     def close(self) -> None:

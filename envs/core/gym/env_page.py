@@ -1,4 +1,4 @@
-"""The page of an environment, made of what the code says: what is seen, done, paid, taken as an option, and got."""
+"""Writes the page of an environment id from the code: observation, actions, rewards, options and measured returns."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE
 
 MOST_NAMES = 8
-"""Names of a range that are all listed; of more the first and the last."""
+"""A range of up to this many names lists them all; a longer one lists the first and the last."""
 MOST_RANGES = 16
-"""Ranges of actions; actions that would take more are one range."""
+"""Actions in more ranges than this are shown as one range."""
 
 
 def page(game: Game, short: str) -> str:
@@ -34,32 +34,32 @@ def page(game: Game, short: str) -> str:
     parts: dict[str, Iterable[str]] = {
         "Observation": observation(variant), "Actions": actions(variant), "Rewards": rewards(variant), "Ends": ends(variant),
         "Options": options(variant), "Reference returns": returns(env_id, game),
-        "Source": [f"The game is the module `{game.module}`. This is v0, not released yet."],
+        "Source": [f"The rules are in the module `{game.module}`. This is version 0 of the environment, not released yet."],
     }  # fmt: skip
-    made = f'`gym.make("{NAMESPACE}/{env_id}")` makes the environment; `import leafwise` registers it.'
-    blocks = [f"# {env_id}", f"{game.title}.", f'{made} The game is `leafwise.game("{game.name}"{given})`.']
-    for title, told in parts.items():
-        blocks += [f"## {title}", *told]
+    intro = f'`gym.make("{NAMESPACE}/{env_id}")` makes the environment; `import leafwise` registers it.'
+    blocks = [f"# {env_id}", f"{game.title}.", f'{intro} The game is `leafwise.game("{game.name}"{given})`.']
+    for title, texts in parts.items():
+        blocks += [f"## {title}", *texts]
     return "\n\n".join(blocks)
 
 
 def observation(game: Game) -> Iterator[str]:
-    """Yields what every range of the observation is, then of each other view, and what `info` has."""
+    """Yields the ranges of the observation, then those of each other view, and the keys of `info`."""
     yield from arrays(game, DEFAULT_VIEW)
     if game.text.about.observation:
         yield game.text.about.observation
     for name in game.view_names[1:]:
         same = game.view(name).observe_as is game.view(DEFAULT_VIEW).observe_as
-        yield f'`observation="{name}"` is {"the same." if same else "a second observation:"}'
+        yield f'`observation="{name}"` is {"the same." if same else "another observation:"}'
         yield from () if same else arrays(game, name)
-    told = {
+    keys = {
         "action_mask": "int8 array: 1 for each legal action; all ones after the end of the game",
         "illegal": "only after an illegal action: why it was illegal, as text",
     }
     if game.observation.info is not None:
-        told |= game.observation.info.keys
+        keys |= game.observation.info.keys
     yield "Keys of `info`:"
-    yield table(["key", "meaning"], [[f"`{key}`", what] for key, what in told.items()])
+    yield table(["key", "meaning"], [[f"`{key}`", what] for key, what in keys.items()])
 
 
 def arrays(game: Game, name: str) -> Iterator[str]:
@@ -80,8 +80,8 @@ def ranges(labels: Sequence[Labels], box: gym.spaces.Box) -> Iterator[list[str]]
     """Yields a row of the table for each range of entries."""
     first = 0
     for names, meaning, order in labels:
-        here = slice(first, first + len(names))
-        values = f"{box.low[here].min():g} to {box.high[here].max():g}"
+        entries = slice(first, first + len(names))
+        values = f"{box.low[entries].min():g} to {box.high[entries].max():g}"
         yield [span(first, len(names)), order or listed(names), values, meaning]
         first += len(names)
 
@@ -97,7 +97,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def actions(game: Game) -> Iterator[str]:
-    """Yields what the actions are, with a table of their names: those that differ in numbers alone are one range."""
+    """Yields the actions, with a table of their names; names that differ only in numbers are one range."""
     yield f"Discrete({len(game.actions)}). {game.text.about.actions}".rstrip()
     alike = [list(names) for _, names in groupby(game.actions, key=numbered)]
     first, rows = 0, []
@@ -108,14 +108,14 @@ def actions(game: Game) -> Iterator[str]:
 
 
 def numbered(name: str) -> str:
-    """Returns the name of an action with # for each number, "" for one without."""
+    """Returns the name of an action with # for each number; "" for a name without numbers."""
     return re.sub(r"\d+", "#", name) if re.search(r"\d", name) else ""
 
 
 def rewards(game: Game) -> Iterator[str]:
     """Yields the rewards, the default first."""
-    default, told = game.reward_names[0], game.text.about.rewards
-    rows = [[f"`{name}`" + " (default)" * (name == default), told.get(name, "")] for name in game.reward_names]
+    default, meanings = game.reward_names[0], game.text.about.rewards
+    rows = [[f"`{name}`" + " (default)" * (name == default), meanings.get(name, "")] for name in game.reward_names]
     yield table(["`reward=`", "meaning"], rows)
     low, high = game.return_range
     yield f"The return of `{default}` lies between {figure(low)} and {figure(high)}."
@@ -123,18 +123,18 @@ def rewards(game: Game) -> Iterator[str]:
 
 def ends(game: Game) -> Iterator[str]:
     """Yields when an episode ends."""
-    yield game.text.about.ends or "When the game does."
+    yield game.text.about.ends or "An episode ends with the game."
     default = ", the default here," if game.players == 1 else ""
-    yield f"""An episode is truncated after `max_episode_steps`, if given.
-With `illegal="noop"`{default} it is also truncated after {patience(game)} illegal actions in a row."""
+    yield f"""An episode is also truncated after `max_episode_steps` steps, if you set this keyword.
+With `illegal="noop"`{default} it is truncated after {patience(game)} illegal actions in a row."""
 
 
 def options(game: Game) -> Iterator[str]:
-    """Yields the options of the game with their values, and the keywords that all environments have."""
-    told, given = game.text.about.options, values_of(game.options)
+    """Yields the options of the game with their values, and the keywords that all environments take."""
+    meanings, given = game.text.about.options, values_of(game.options)
     limits = limits_of(type(game.options)) if given else {}
     rows = [
-        [f"`{name}`", f"`{value!r}`", told.get(name, ""), allowed(value, limits.get(name))]
+        [f"`{name}`", f"`{value!r}`", meanings.get(name, ""), allowed(value, limits.get(name))]
         for name, value in given.items()
     ]
     yield table(["option", "here", "meaning", "values"], rows) if rows else "The game has none."
@@ -148,7 +148,7 @@ def options(game: Game) -> Iterator[str]:
 
 
 def allowed(value: object, limit: Limit | None) -> str:
-    """Returns the values that an option may have, with what they mean; "" for any text or number."""
+    """Returns the values that an option may have, with their meanings; "" for any text or number."""
     if isinstance(limit, OneOf):
         meanings = limit.meanings or [""] * len(limit.choices)
         listed = [
@@ -166,7 +166,7 @@ def shown(value: Any) -> str:
 
 
 def returns(env_id: str, game: Game) -> Iterator[str]:
-    """Yields what known players get."""
+    """Yields the measured returns of known players."""
     try:
         known = reference(env_id)
     except UserError:
@@ -179,27 +179,28 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         ]
         for one in known
     ]  # fmt: skip
-    yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "measured at"], rows)
+    yield "Mean return of an episode, by player. `learned` names the network in the package."
+    yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "commit or page"], rows)
     if any(one.ci_low is None for one in known):
         yield "Where there is no interval, all episodes had the same return."
     if game.players == 2:
         yield (
             'The opponent is `greedy`, and the player moves first (`seat="first"`). '
-            "Perfect play need not have the highest return against it."
+            "Against it, another player may win more often than perfect play does."
         )
 
 
 def figure(x: float) -> str:
-    """Returns a mean return to four digits, or all of those before the point."""
+    """Returns a mean return with four digits, or with all digits before the point."""
     return f"{x:,.4g}" if abs(x) < 1000 else f"{x:,.0f}"
 
 
 def interval(one: Reference) -> str:
-    """Returns the 95 % interval of a mean return, a dash where there is none."""
+    """Returns the 95 % interval of a mean return; a dash if there is none."""
     return " to ".join(figure(x) for x in (one.ci_low, one.ci_high) if x is not None) or "-"
 
 
 def table(head: Sequence[str], rows: Iterable[list[str]]) -> str:
-    """Returns a table."""
+    """Returns a Markdown table."""
     lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])

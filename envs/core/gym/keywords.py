@@ -1,7 +1,8 @@
-"""The options of an environment: each with its default, its range and what it says.
+"""The options of environments: each with its default, its range and its description.
 
-A new option is a field of `EnvOptions` and a keyword, with the same type and default, of the signatures that take it: `GameEnv`,
-`GameVectorEnv`, `leafwise.aec`. Checks, copies, compiled code, `help` and the tables of the documentation follow.
+A new option is a field of `EnvOptions`, and a keyword with the same type and default in the signatures that take it: `GameEnv`,
+`GameVectorEnv`, `leafwise.aec`. Checks, copies, compiled code, `help` and the tables of the documentation follow from the
+field.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["single", "batch", "turns"]
-"""An environment alone (`GameEnv`), many in a batch (`GameVectorEnv`), and PettingZoo's, in turns (`leafwise.aec`)."""
+"""A single environment (`GameEnv`), a batch (`GameVectorEnv`), or PettingZoo's, in turns (`leafwise.aec`)."""
 EVERY: tuple[Kind, ...] = ("single", "batch", "turns")
 STEPPED: tuple[Kind, ...] = ("single", "batch")
 
@@ -37,7 +38,7 @@ RENDER_MODES: dict[Kind, tuple[str, ...]] = {
 }
 
 LOSE, NOOP, RAISE = 0, 1, 2
-"""What an illegal action does, for compiled code."""
+"""Effects of an illegal action, as numbers for compiled code."""
 ILLEGAL = {"lose": LOSE, "noop": NOOP, "raise": RAISE}
 
 RANDOM_SEAT = 2
@@ -45,7 +46,7 @@ SEAT_NAMES = ("first", "second")
 SEATS = {"first": 0, "second": 1, "random": RANDOM_SEAT}
 
 WAIT, SAME_STEP, NEXT_STEP = 0, 1, 2
-"""What follows the end of an episode, for compiled code: a call of reset, a new start in the same step, or one in the next."""
+"""What follows the end of an episode, for compiled code: waiting for reset, a new start in the same step, or one in the next."""
 AUTORESET = {
     AutoresetMode.NEXT_STEP: NEXT_STEP,
     AutoresetMode.SAME_STEP: SAME_STEP,
@@ -54,7 +55,7 @@ AUTORESET = {
 
 NO_LIMIT = 2**62
 MOST_PLIES = 1000
-"""Random actions that an episode may begin with."""
+"""The largest number of random actions at the start of an episode."""
 
 E = TypeVar("E")
 
@@ -69,16 +70,16 @@ def option(
 ) -> dict[str, Any]:
     """Returns the metadata of a field of `EnvOptions`.
 
-    `choices` are there where they depend on the game or the kind; a range that does not stands beside the type. None, where it is
-    the default, has a `meaning`. `kinds` of environments take the option. In a single-player game a `two_player` option can only be
-    its default. `number` is what compiled code sees of it.
+    `choices` depend on the game or the kind of environment; a fixed range stands beside the type. `meaning` replaces a default
+    of None. `kinds` are the environments that take the option. A `two_player` option must have its default in a single-player
+    game. `number` converts the value for compiled code.
     """
     return {"choices": choices, "meaning": meaning, "kinds": kinds, "two_player": two_player, "number": number}
 
 
 @dataclass(frozen=True)
 class EnvOptions:
-    """How a game is played as an environment, beside the game's own options. None is a default that depends on the game."""
+    """How a game is played as an environment, besides the game's own options. None is a default that depends on the game."""
 
     render_mode: str | None = field(
         default=None, metadata=option(choices=lambda game, kind: RENDER_MODES[kind], kinds=EVERY)
@@ -90,7 +91,7 @@ class EnvOptions:
         default=None,
         metadata=option(choices=lambda game, kind: game.reward_names, meaning=lambda game, kind: game.reward_names[0]),
     )
-    """One of the game's rewards (default: the first, which is the change of the agent's return).
+    """One of the game's rewards (default: the first, the change of the agent's return).
 
     The change is called "score", or "returns" in a game whose rewards have a "score" of their own."""
     illegal: Annotated[str | None, OneOf(tuple(ILLEGAL))] = field(
@@ -130,7 +131,7 @@ class EnvOptions:
     )
     """Steps after which an episode is truncated (default: never)."""
     plies: Annotated[int, Range(0, MOST_PLIES)] = field(default=0, metadata=option(number=int))
-    """The most random actions that begin an episode (default: 0). Each episode draws their number at random.
+    """An episode begins with random actions, at most this many (default: 0). Each episode draws their number at random.
 
     Rewards count from there. So agents meet positions that their own play does not lead to."""
     observation: str = field(
@@ -142,11 +143,11 @@ class EnvOptions:
 
     @classmethod
     def among(cls, arguments: Mapping[str, Any], game: Game, kind: Kind) -> EnvOptions:
-        """Returns the options among the arguments of a signature, its `locals()`, checked."""
+        """Returns the checked options among the arguments of a signature, its `locals()`."""
         return cls(**{name: arguments[name] for name in names_of(kind)}).checked(game, kind)
 
     def checked(self, game: Game, kind: Kind) -> EnvOptions:
-        """Returns the options each in one type, with what None means in this game in its place.
+        """Returns the options with values of one type each, and with None replaced by its meaning in this game.
 
         Raises ValueError for a value that does not fit.
         """
@@ -158,22 +159,26 @@ class EnvOptions:
         )
 
     def compiled(self) -> Any:
-        """Returns the options that compiled code sees, as numbers: `StepOptions`."""
+        """Returns the options for compiled code, as numbers: `StepOptions`."""
         return StepOptions(*(number(getattr(self, name)) for name, number in _NUMBERS.items()))
 
 
 _NUMBERS = {one.name: number for one in fields(EnvOptions) if (number := one.metadata["number"]) is not None}
 StepOptions = namedtuple("StepOptions", tuple(_NUMBERS))  # type: ignore[misc]
-"""What compiled code sees of the options, by their names."""
+"""The options that compiled code reads, by name."""
 
 
-def explained(environment: type[E]) -> type[E]:
-    """Adds what each keyword of an environment says to its docstring, for `help`."""
-    taken = signature(environment.__init__).parameters
-    told = [
-        f"{name}: {textwrap.indent(text, '    ')[4:]}" for name, text in docs_of(EnvOptions).items() if name in taken
+def with_keyword_docs(environment: type[E]) -> type[E]:
+    """Adds the description of each keyword to the docstring of an environment, for `help`."""
+    parameters = signature(environment.__init__).parameters
+    descriptions = [
+        f"{name}: {textwrap.indent(text, '    ')[4:]}"
+        for name, text in docs_of(EnvOptions).items()
+        if name in parameters
     ]
-    environment.__doc__ = f"{environment.__doc__}\n    Keywords:\n{textwrap.indent(chr(10).join(told), ' ' * 8)}\n    "
+    environment.__doc__ = (
+        f"{environment.__doc__}\n    Keywords:\n{textwrap.indent(chr(10).join(descriptions), ' ' * 8)}\n    "
+    )
     return environment
 
 
@@ -205,10 +210,10 @@ def _checked(one: Field[Any], given, game: Game, kind: Kind):
 
 
 def as_game(game: str | Game, options: Mapping[str, Any], keywords: Iterable[str]) -> Game:
-    """Returns the game named (or given) with options.
+    """Returns the game with a name (or the given one) in the variant with `options`.
 
-    Raises ValueError for a name that does not exist or an option's value that does not fit, and TypeError for a keyword that is
-    neither an option nor among `keywords`, as Python does: wrappers try keywords out and wait for it.
+    Raises ValueError for an unknown name or a wrong value of an option. Raises TypeError, as Python does, for a keyword that is
+    neither an option nor in `keywords`: wrappers try keywords and expect it.
     """
     if not isinstance(game, Game):
         from leafwise.envs.registry import game as by_name

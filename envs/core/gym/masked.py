@@ -1,4 +1,4 @@
-"""The mask inside the observation, where other people's learners look for it."""
+"""A wrapper that puts the mask into the observation, where some learners expect it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from leafwise.envs.core.gym.observation import Info, Observation
 
 
 class MaskedObservation(gym.Wrapper[dict[str, Any], int, Observation, int], gym.utils.RecordConstructorArgs):
-    """Has an environment observe `{"observation": ..., "action_mask": int8 [A]}`, for learners that read no info.
+    """Returns observations `{"observation": ..., "action_mask": int8 [A]}`, for learners that do not read info.
 
-    The mask is that of `info`: 1 for each legal action, all ones at the end. `env` is one of Leafwise, inside other wrappers too;
-    `observation` and `mask` are the two names.
+    The mask is that of `info`: 1 for each legal action, all ones at the end. `env` is an environment of Leafwise, possibly in
+    other wrappers; `observation` and `mask` are the two keys.
     """
 
     def __init__(self, env: gym.Env[Any, int], observation: str = "observation", mask: str = "action_mask") -> None:

@@ -1,6 +1,7 @@
-"""Observations: of one array or of several named ones (a `Box`, or a `Dict` of boxes), and rows as an environment shows them.
+"""Observations of one array or of several named ones (a `Box`, or a `Dict` of boxes), and `Observer`, which makes them from
+rows.
 
-`Observer` says what is seen, what is legal and who acts: one compiled call for many rows.
+`Observer` returns observations, masks and players of many rows in one compiled call.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
-from leafwise.envs.core.compile.jit import Direct, bind
+from leafwise.envs.core.compile.jit import ResolvedEntry, bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
@@ -22,13 +23,13 @@ from leafwise.envs.core.contract.stream import u64
 Arrays = dict[str, Array]
 """Arrays by name."""
 Observation = Array | Arrays
-"""What an environment returns: one array, or arrays by name."""
+"""The type of observations: one array, or arrays by name."""
 Info = dict[str, Any]
-"""What an environment tells besides."""
+"""The type of an environment's `info`."""
 
 
 def new_observations(game: Game, n: int, view: str = DEFAULT_VIEW) -> Any:
-    """Returns what `observe` of a view writes n observations to: an array [n, ...], or a NamedTuple of such arrays."""
+    """Returns buffers for n observations of a view, as `observe` writes them: an array [n, ...], or a NamedTuple of such arrays."""
     space: Any = game.observation_space(view)
     layout = game.view(view).layout
     if layout is None:
@@ -45,29 +46,30 @@ def reader(buffer: Any) -> Callable[[], Any]:
 
 
 def each(change: Callable[[Array], Any], buffer: Any) -> Any:
-    """Returns a buffer whose arrays are changed."""
+    """Returns a buffer with `change` applied to its arrays."""
     return change(buffer) if isinstance(buffer, np.ndarray) else type(buffer)(*map(change, buffer))
 
 
 def at(buffer: Any, e: int) -> Any:
-    """Returns the view of environment e in a buffer, itself a buffer."""
+    """Returns the part of a buffer for environment e, itself a buffer."""
     return each(lambda array: array[e], buffer)
 
 
 def picked(buffer: Any, where: Ints) -> Iterable[Any]:
-    """Returns copies of some environments' observations, arrays or dicts of arrays, all copied at once."""
+    """Returns copies of some environments' observations, as arrays or dicts of arrays, made in one step."""
     if isinstance(buffer, np.ndarray):
         return buffer.take(where, axis=0)
     arrays = {name: array.take(where, axis=0) for name, array in buffer._asdict().items()}
     return [dict(zip(arrays, one, strict=True)) for one in zip(*arrays.values(), strict=True)]
 
 
-class Seen(NamedTuple):
-    """What environments show of n positions."""
+class ObservedRows(NamedTuple):
+    """Observations, masks, players and returns of n positions."""
 
     obs: Observation
-    """[n, ...]: observations as `step` returns them, or a dict of such arrays; zeros where chance acts next and nobody is said
-    to look."""
+    """[n, ...]: observations as `step` returns them, or a dict of such arrays; zeros where chance acts next and no viewer is
+    given.
+    """
     mask: NDArray[np.int8]
     """[n, A]: 1 for each legal action; all ones where nobody decides."""
     player: NDArray[np.int8]
@@ -75,21 +77,21 @@ class Seen(NamedTuple):
     returns: Floats
     """[n]: player 0's return so far."""
     lowest: int
-    """The lowest of the players: 0 or 1 where all are decisions."""
+    """The lowest number in `player`: 0 or 1 if all positions are decisions."""
 
 
 @cache
-def make_look(rules: Rules, room: Path) -> Compiled:
-    """Compiles a game's `look`."""
+def make_observe_rows(rules: Rules, room: Path) -> Compiled:
+    """Compiles a game's `observe_rows`."""
     current_player, legal_actions = rules.current_player, rules.legal_actions
     returns, observe_as = rules.returns, rules.observe_as
 
     @bind(room)
-    def look(S, viewers, obs, mask, player, gains, A, T):
-        """Writes what is to be seen of the rows S [n, width] to buffers as `Seen` has them; A [actions] is scratch.
+    def observe_rows(S, viewers, obs, mask, player, gains, A, T):
+        """Writes the observations, masks, players and returns of the rows S [n, width] to buffers as in `Seen`.
 
-        `viewers` [n] are the players who look, -1 where it is who acts, or player 0 where the game is over. No mask is written to
-        one without columns. Returns the lowest player.
+        A [actions] is scratch. `viewers` [n] are the players who look; -1 means the player who acts, or player 0 after the end.
+        A mask without columns is not written. Returns the lowest player.
         """
         lowest = 1
         for e in range(S.shape[0]):
@@ -109,38 +111,38 @@ def make_look(rules: Rules, room: Path) -> Compiled:
                     mask[e, A[k]] = 1
         return lowest
 
-    return look
+    return observe_rows
 
 
 class Observer:
-    """Turns rows of a game into exactly the observations, of a view, and masks that `GameEnv.step` gives there."""
+    """Makes the observations and masks of a view from rows, exactly as `GameEnv.step` returns them."""
 
     def __init__(self, game: Game, view: str = DEFAULT_VIEW, *, masked: bool = True) -> None:
-        """Without `masked` nobody asks which actions are legal: masks are [n, 0]."""
+        """Without `masked`, legal actions are not computed: masks are [n, 0]."""
         self.game, self._columns = game, len(game.actions) if masked else 0
-        self._look = Direct(make_look(game.rules_seen(view), game.room))
+        self._observe_rows = ResolvedEntry(make_observe_rows(game.rules_seen(view), game.room))
         self._tables = game.tables()
         self._blank = new_observations(game, 0, view)
         self._room: Any = None
         self._cut: Any = None
 
-    def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> Seen:
-        """Returns what there is to be seen of rows [n, width].
+    def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> ObservedRows:
+        """Returns the observations of rows [n, width].
 
-        `viewers`, int8 [n], are the players who look; without them it is who acts, and player 0 where the game is over. `T` is the
-        game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
+        `viewers`, int8 [n], are the players who look; by default the player who acts, and player 0 after the end. `T` is the
+        game's tables with the caller's own scratch; by default the observer's, which only one thread may use at a time.
         """
         buffers = self._buffers(len(rows))
-        bare = self._tables if T is None else T._replace(leaf=())
+        tables = self._tables if T is None else T._replace(leaf=())
         if viewers is None:
             viewers = np.full(len(rows), -1, dtype=np.int8)
-        lowest = self._look(np.ascontiguousarray(rows), viewers, *buffers, bare)
-        return Seen(_named(buffers[0]), buffers[1], buffers[2], buffers[3], lowest)
+        lowest = self._observe_rows(np.ascontiguousarray(rows), viewers, *buffers, tables)
+        return ObservedRows(_named(buffers[0]), buffers[1], buffers[2], buffers[3], lowest)
 
-    def again(self, rows: Array) -> Seen:
-        """Returns what there is to be seen of rows [n, width] in arrays that the next call writes anew: for one thread at a time.
+    def again(self, rows: Array) -> ObservedRows:
+        """Returns the observations of rows [n, width] in arrays that the next call overwrites; for one thread at a time.
 
-        They are the very same ones as long as `n` is.
+        The arrays are the same objects as long as `n` stays the same.
         """
         n = len(rows)
         if self._room is None or len(self._room[1]) < n:
@@ -150,10 +152,10 @@ class Observer:
             arguments = np.full(n, -1, dtype=np.int8), obs, mask, player, gains, self._room[4], self._tables
             self._cut = arguments, [_named(obs), mask, player, gains]
         arguments, (shown, mask, player, gains) = self._cut
-        return Seen(shown, mask, player, gains, self._look(np.ascontiguousarray(rows), *arguments))
+        return ObservedRows(shown, mask, player, gains, self._observe_rows(np.ascontiguousarray(rows), *arguments))
 
     def _buffers(self, n: int) -> tuple[Any, ...]:
-        """Returns what `look` writes n observations, masks, players and returns to, and its scratch."""
+        """Returns buffers of `observe_rows` for n observations, masks, players and returns, and its scratch."""
         return (
             each(lambda array: np.zeros((n, *array.shape[1:]), array.dtype), self._blank),
             np.zeros((n, self._columns), dtype=np.int8), np.zeros(n, dtype=np.int8), np.zeros(n),
@@ -162,5 +164,5 @@ class Observer:
 
 
 def _named(buffer: Any) -> Observation:
-    """Returns the arrays of a buffer as observations have them."""
+    """Returns the arrays of a buffer in the form of observations."""
     return buffer if isinstance(buffer, np.ndarray) else buffer._asdict()

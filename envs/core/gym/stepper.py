@@ -1,7 +1,8 @@
-"""What environments have in common: their buffers and settings, and the one compiled function that steps them.
+"""Steps environments: their buffers and settings, and the one compiled function that runs them.
 
-A call acts, draws, answers for the opponent and starts episodes, in n environments. `make_step` makes it for a game, a reward and
-an opponent; rows 0..n-1 of `S` are the environments, the rows after them scratch. `Stepper` owns the buffers and calls it.
+One call takes actions, draws chance, plays for the opponent and starts episodes, in n environments. `make_step` makes the
+function for a game, a reward and an opponent; rows 0..n-1 of `S` are the environments, and the rows after them scratch.
+`Stepper` owns the buffers and calls it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Bools, Bytes, Floats, Ints, Words
-from leafwise.envs.core.compile.emitted import hold
+from leafwise.envs.core.compile.emitted import bind_arguments
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
@@ -37,65 +38,64 @@ from leafwise.envs.core.gym.keywords import (
     EnvOptions,
 )
 from leafwise.envs.core.gym.observation import Arrays, Info, new_observations
-from leafwise.envs.core.play.players import check_picklable, rows_needed, seated
+from leafwise.envs.core.play.players import check_picklable, resolve_opponent, rows_needed
 from leafwise.envs.core.ranges import Range, need_in
 
 OVER, TERMINATED, TRUNCATED, ILLEGAL, SEAT = 0, 1, 2, 3, 4
-"""Rows of `Buffers.flags`."""
+"""Rows of `StepBuffers.flags`."""
 
 GOING, ENDED, CUT_OFF, UNBEGUN = 0, 1, 2, 3
-"""Values of OVER: an episode goes on; the game is over; it was truncated, and the game is not over; none has begun yet."""
+"""Values of OVER: the episode goes on; the game is over; the episode was truncated before the end of the game; none has begun."""
 
 ACT, BEGIN, SHOW = 0, 1, 2
-"""Values of `Buffers.task`: take the action, start an episode, or show again what is there."""
+"""Values of `StepBuffers.task`: take the action, start an episode, or show the position again."""
 
 STEPS, IN_A_ROW = 0, 1
-"""Rows of `Buffers.counts`: steps of the episode, illegal actions since a legal one."""
+"""Rows of `StepBuffers.counts`: steps of the episode, illegal actions since a legal one."""
 
 SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL = 1, 2, 4
 SOME_ENDED = SOME_TERMINATED | SOME_TRUNCATED
-"""Bits of what `step_batch` returns."""
+"""Bits in the result of `step_batch`."""
 
 OVER_IN_A_ROW, MORE_WITH_PLIES = 500, 20
-"""So many games are begun in search of one in which the agent decides, and for each random action of the openings so many more:
-one opening of all lengths has none."""
+"""Games that are begun in search of one in which the agent decides, and further ones for each random action of the openings."""
 MOST_BETWEEN = 1_000_000
-"""Acts of chance and of the opponent that may lie between two decisions."""
+"""The largest number of acts of chance and of the opponent between two decisions."""
 UNDECIDED = 2
-"""What `play_on` returns, beside 0 and 1, where there are more."""
+"""Result of `play_on` if there are more, besides 0 and 1."""
 
 
-class Buffers(NamedTuple):
-    """The arrays that a step reads and writes; n environments, A actions."""
+class StepBuffers(NamedTuple):
+    """The arrays that a step reads and writes, for n environments and A actions."""
 
     S: Array
     """[n + scratch, width]: the rows."""
     R: Words
     """[n, 2]: the streams."""
     action: Ints
-    """[n]: what the agents do; read."""
+    """[n]: the agents' actions; only read."""
     obs: Any
-    """[n, ...]: what the agents see, one array or a NamedTuple of arrays."""
+    """[n, ...]: the agents' observations, one array or a NamedTuple of arrays."""
     final: Any
-    """[n, ...]: what was seen last in episodes that ended in this step (SAME_STEP only)."""
+    """[n, ...]: the last observations of episodes that ended in this step (SAME_STEP only)."""
     mask: NDArray[np.int8]
-    """[n, A]: 1 for each legal action; all ones where the game is over."""
+    """[n, A]: 1 for each legal action; all ones after the end of the game."""
     final_mask: NDArray[np.int8]
-    """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only); zeros where none has."""
+    """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only); zeros for other environments."""
     last: Array
     """[n, width]: the last rows of episodes that ended in this step (SAME_STEP only)."""
     reward: Floats
     """[n]"""
     so_far: Floats
-    """[n]: player 0's return at the row; kept where rewards are its differences."""
+    """[n]: player 0's return at the row; used if rewards are its differences."""
     flags: Bytes
     """[5, n]: OVER (the episode has ended and none has begun), TERMINATED, TRUNCATED and ILLEGAL in this step, SEAT."""
     counts: Ints
     """[2, n]: STEPS and IN_A_ROW; an episode is truncated when one reaches its limit."""
     patience: int
-    """Where IN_A_ROW ends an episode."""
+    """The limit of IN_A_ROW."""
     task: Bytes
-    """[n]: what the next call does in each environment, ACT, BEGIN or SHOW."""
+    """[n]: what the next call does in each environment: ACT, BEGIN or SHOW."""
     legal: Ints
     """[max_actions]: scratch."""
     P: Floats
@@ -112,9 +112,9 @@ def make_step(
     room: Path,
     plain: bool = False,
 ) -> Compiled:
-    """Compiles `step_batch(held)`, for `compile.emitted.hold` with `Buffers` B and the game's tables T.
+    """Compiles `step_batch(bound)`, for `compile.emitted.bind_arguments` with `StepBuffers` B and the game's tables T.
 
-    `opponent_action` is None where one player plays alone. `other_reward` is one of `game.rewards`, or None for the difference of
+    `opponent_action` is None in a single-player game. `other_reward` is one of `game.rewards`, or None for the difference of
     returns; `return_range` is player 0's. `plain` leaves it plain Python around the compiled rules, for an opponent that is a
     Python function.
     """
@@ -122,13 +122,13 @@ def make_step(
     sample_outcome, apply_action, returns = rules.sample_outcome, rules.apply_action, rules.returns
     observe, observe_as = rules.observe, rules.observe_as
     alone, (low, high) = opponent_action is None, return_range
-    inlined = bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
+    inlined = bind(room, inline=True, plain=plain)  # passing all the arrays would cost more than the work
 
     @inlined
     def play_on(S, i, o, seat, R, B, T):
         """Plays row i on until the agent decides (returns 0) or the game is over (1); rows from o on are scratch.
 
-        It returns UNDECIDED where neither comes.
+        Returns UNDECIDED if neither happens within MOST_BETWEEN acts.
         """
         for _ in range(MOST_BETWEEN):
             player = current_player(S, i, T)
@@ -144,7 +144,7 @@ def make_step(
 
     @inlined
     def open_randomly(S, i, plies, R, B, T):
-        """Plays up to so many random actions at row i, whoever is to act."""
+        """Plays up to `plies` random actions at row i, for both players."""
         left = np.int64(below(R, plies + 1)) if plies else np.int64(0)
         for _ in range(MOST_BETWEEN):
             if left == 0:
@@ -160,12 +160,14 @@ def make_step(
 
     @inlined
     def begin(e, B, T):
-        """Starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
+        """Starts an episode, with the first game in which the agent gets to decide; returns whether there is one."""
         i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
+        # The seat of this episode.
         seat = B.options.seat
         if seat == RANDOM_SEAT:
             seat = np.int64(below(R, 2))
         B.flags[SEAT, e] = seat
+        # New games until the agent decides in one.
         over = 1
         for _ in range(OVER_IN_A_ROW + MORE_WITH_PLIES * B.options.plies):
             initial_state(B.S, i, T)
@@ -184,14 +186,14 @@ def make_step(
 
     @inlined
     def act(e, B, T):
-        """Takes the action of environment e, be it legal or not, and plays on to the agent's next decision.
+        """Takes the action of environment e, legal or not, and plays on to the agent's next decision.
 
-        It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over, or UNDECIDED.
+        Writes the reward, the difference of returns or `other_reward`. Returns whether the game is over, or UNDECIDED.
         """
         S, i, after = B.S, u64(e), u64(B.reward.shape[0])
         seat = np.int64(B.flags[SEAT, e])
         B.counts[STEPS, e] += 1
-        # An illegal action does nothing, or ends the episode with the least that there is to get.
+        # An illegal action does nothing, or ends the episode with the lowest return.
         if not B.mask[e, B.action[e]]:
             B.flags[ILLEGAL, e] = 1
             B.counts[IN_A_ROW, e] += 1
@@ -208,7 +210,7 @@ def make_step(
             B.so_far[e] = returns(S, i, T)
             reward = B.so_far[e] - before
         else:
-            # Such a reward is told the rows of the decision, right after the action, and of the next decision.
+            # `other_reward` gets three rows: the decision, right after the action, and the next decision.
             now = after + u64(1)
             apply_action(S, i, B.action[e], after, T)
             copy_row(S, after, now)
@@ -220,7 +222,7 @@ def make_step(
 
     @inlined
     def show(e, obs, mask, B, T):
-        """Writes what the agent sees and may do to row e of `obs` and `mask`: all may be done where the game is over."""
+        """Writes the agent's observation and mask to row e of `obs` and `mask`; the mask is all ones after the end."""
         if alone:
             observe(B.S, u64(e), obs, e, T)
         else:
@@ -233,13 +235,13 @@ def make_step(
                 mask[e, B.legal[k]] = 1
 
     @bind(room, plain=plain)
-    def step_batch(held):
-        """Does the task of every environment, which is ACT afterwards; returns bits SOME_..., or a negative number if it fails.
+    def step_batch(bound):
+        """Does the task of every environment, and sets it to ACT; returns bits SOME_..., or a negative number if it fails.
 
-        -1 - e: environment e refuses its action, which is no id, or illegal under RAISE, or its episode is over; nothing changes.
-        -1 - n: an agent does not get to decide any more, and the call broke off there.
+        -1 - e: environment e refuses its action: it is not an id, or illegal under RAISE, or its episode is over. Nothing changes.
+        -1 - n: an agent does not get to decide any more; the call stopped there.
         """
-        B, T = held[0], held[1]
+        B, T = bound[0], bound[1]
         n = B.reward.shape[0]
 
         # Refusals come first, before anything changes.
@@ -270,7 +272,7 @@ def make_step(
             B.flags[TRUNCATED, e] = 0
             B.flags[ILLEGAL, e] = 0
             B.reward[e] = 0.0
-            # Act where an episode goes on, and say how it ends.
+            # Act if the episode goes on, and determine whether it ends.
             start = task == BEGIN or B.flags[OVER, e] != GOING
             if not start:
                 over = act(e, B, T)
@@ -278,7 +280,7 @@ def make_step(
                     B.flags[OVER, e] = UNBEGUN
                     return -1 - n
 
-                # Whether the episode ends: the game is over, or a count has reached its limit.
+                # The episode ends if the game is over, or a count has reached its limit.
                 cut = B.counts[STEPS, e] >= B.options.max_episode_steps or B.counts[IN_A_ROW, e] >= B.patience
                 if B.flags[ILLEGAL, e]:
                     summary |= SOME_ILLEGAL
@@ -291,15 +293,15 @@ def make_step(
                     B.flags[TERMINATED, e] = 1
                     B.flags[OVER, e] = ENDED
 
-                # Under SAME_STEP the next episode starts at once, and the end of this one is kept beside it.
+                # Under SAME_STEP the next episode starts at once; the last observation of this one is stored.
                 if (over or cut) and B.options.autoreset_mode == SAME_STEP:
                     show(e, B.final, B.final_mask, B, T)
                     for word in range(B.last.shape[1]):
                         B.last[e, word] = B.S[e, word]
                     start = True
                 elif B.flags[ILLEGAL, e] and not over:
-                    continue  # all is as it was
-            # Start the next one where it is over, and show what there is
+                    continue  # nothing has changed
+            # Start the next episode if needed, and write the observation.
             if start and not begin(e, B, T):
                 return -1 - n
             show(e, B.obs, B.mask, B, T)
@@ -309,7 +311,7 @@ def make_step(
 
 
 shared_step = cache(make_step)
-"""`make_step`, once for all environments of a game. An opponent that is a Python function goes with its environment instead."""
+"""`make_step`, once for all environments of a game; an opponent in Python needs a step of its own."""
 
 
 SEEDS = Range(0, 2**64 - 1)
@@ -317,11 +319,11 @@ STEP_ROWS = 2
 """Scratch rows of a step: right after the action, and the next decision."""
 
 PATIENCE = 100
-"""How many illegal actions in a row end an episode under "noop", at least; in a game with more actions, as many as it has."""
+"""Consecutive illegal actions that end an episode under "noop"; in a game with more actions, the number of its actions."""
 
 
 def reset_options(options: Any, game: Game, known: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    """Returns the options of a reset, none for None; raises ValueError for what is no dict, and for keys that are not known."""
+    """Returns the options of a reset, empty for None; raises ValueError for anything but a dict, and for unknown keys."""
     if options is None:
         return {}
     if not isinstance(options, Mapping):
@@ -339,17 +341,17 @@ def new_key(random: np.random.Generator) -> np.uint64:
 
 
 def key_of(seed: int, game: Game) -> np.uint64:
-    """Returns the key of a seed, the seed itself: an environment's first game after `reset(seed)` is `game.new(seed)`.
+    """Returns the key of a seed, which is the seed itself: the first game after `reset(seed)` is `game.new(seed)`.
 
-    Raises ValueError for a seed that is not of 64 bits.
+    Raises ValueError for a seed that does not have 64 bits.
     """
     return np.uint64(need_in(seed, SEEDS, "a seed", game.name, int))
 
 
 def action_id(action: Any, game: Game, where: str = "") -> int:
-    """Returns an action id, which may be of any type of whole numbers; raises ValueError, which says `where`, for what is none.
+    """Returns an action id as int, from any integer type; raises ValueError, naming `where`, for anything else.
 
-    This is what the steps of all environments take: a name is for positions, `State.play`.
+    The steps of all environments take ids; `State.play` also takes names.
     """
     try:
         a = index(action)
@@ -361,31 +363,31 @@ def action_id(action: Any, game: Game, where: str = "") -> int:
 
 
 def patience(game: Game) -> int:
-    """Returns how many illegal actions in a row end an episode under "noop"."""
+    """Returns how many consecutive illegal actions end an episode under "noop"."""
     return max(PATIENCE, len(game.actions))
 
 
-def said_of_illegal(game: Game, action: int, illegal: str | None, *, truncated: bool) -> str:
-    """Returns what is said of an illegal action."""
+def illegal_text(game: Game, action: int, illegal: str | None, *, truncated: bool) -> str:
+    """Returns the message about an illegal action."""
     nothing = "nothing happens, and the episode is truncated" if truncated else "nothing happens"
     what = nothing if illegal == "noop" else "the game is lost"
     return f"{game.name}: {game.actions[action]!r} is not legal here, {what}"
 
 
 def variant_number(game: Game) -> int:
-    """Returns a number of 64 bits that tells a game with its options from others."""
-    told = f"{game.name} {json.dumps(game.given_options, sort_keys=True)}"
-    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8])
+    """Returns a 64-bit number that identifies a game with its options."""
+    text = f"{game.name} {json.dumps(game.given_options, sort_keys=True)}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
 
 def nothing_to_decide(game: Game, seat: int | None = None) -> UserError:
-    """Returns the error of a game in which a player, of a `seat` or alone, never gets to decide."""
+    """Returns the error for a game in which a player, of a `seat` or alone, never gets to decide."""
     who, other = ("a player", "options") if seat is None else (f"the {SEAT_NAMES[seat]} player", "a seat or options")
     return UserError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never happens")
 
 
 def first_decision(game: Game, stream: Words) -> State:
-    """Returns the first decision of a game that has one, chance drawn from `stream`; raises ValueError where none ever comes."""
+    """Returns the first decision of a game, with chance drawn from `stream`; raises ValueError if there never is one."""
     for _ in range(OVER_IN_A_ROW):
         if not (state := game.start().settle(stream)).is_terminal:
             return state
@@ -393,33 +395,32 @@ def first_decision(game: Game, stream: Words) -> State:
 
 
 def not_begun() -> int:
-    """Stands in for the compiled function until the first reset: environment 0 refuses its action."""
+    """Replaces the compiled function until the first reset: environment 0 refuses its action."""
     return -1
 
 
 class Stepper:
     """n environments of one game: their arrays, and the one compiled function that changes them.
 
-    Making a stepper compiles nothing. The first `reset` compiles `step_batch` of `make_step`, with the game's rules, the
-    reward and the opponent inside, or loads it from the cache on disk. `reset`, `step` and `set_state` all run this function, so a
+    Making a stepper compiles nothing. The first `reset` compiles `step_batch` of `make_step`, with the game's rules, the reward
+    and the opponent inside, or loads it from the cache on disk. `reset`, `step` and `set_state` all run this function, so a
     step compiles nothing more.
 
-    `options` are checked ones; raises ValueError for an opponent that the game does not have. Every call overwrites what the
-    buffers show.
+    `options` must be checked ones; raises ValueError for an unknown opponent. Every call overwrites the buffers.
     """
 
     def __init__(self, game: Game, n: int, options: EnvOptions) -> None:
         self.game, self.n, self.options = game, n, options
-        play, evaluator, asked = seated(game, options.opponent)
-        other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked ones name a reward
-        self._parts, self._asked = (
+        play, evaluator, is_python = resolve_opponent(game, options.opponent)
+        other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked: it names a reward
+        self._parts, self._is_python = (
             game.rules_seen(options.observation), play, other, game.return_range, game.room
-        ), asked  # fmt: skip
+        ), is_python  # fmt: skip
         self.call: Callable[[], int] = not_begun
-        """The compiled function from the first reset on; what it does and returns says `make_step`."""
+        """The compiled function, from the first reset on; see `make_step`."""
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
-        self.buffers = Buffers(
+        self.buffers = StepBuffers(
             S=game.rows(n + scratch),
             R=np.zeros((n, 2), dtype=np.uint64),
             action=np.zeros(n, dtype=np.int64),
@@ -441,35 +442,36 @@ class Stepper:
         self.buffers.flags[OVER] = UNBEGUN  # until the first reset
 
     def start(self, keys: Mapping[int, np.uint64], where: Bools | None = None) -> None:
-        """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`.
+        """Starts an episode in all environments, or in those selected by `where` [n], with new streams for the environments in
+        `keys`.
 
-        The others show again what they are. Raises ValueError where the agent never gets to decide.
+        The others show their positions again. Raises ValueError if the agent never gets to decide.
         """
         for e, key in keys.items():
             self.buffers.R[e] = key, 0
         self._run(BEGIN if where is None else np.where(where, BEGIN, SHOW))
 
     def _run(self, task: int | Array) -> None:
-        """Does a task other than ACT, once, in each environment; compiles at the first one."""
+        """Does a task other than ACT, once, in each environment; the first call compiles."""
         if self.call is not_begun:
-            step = make_step(*self._parts, plain=True) if self._asked else shared_step(*self._parts)
-            self.call = hold(step, self.buffers, self.tables)
+            step = make_step(*self._parts, plain=True) if self._is_python else shared_step(*self._parts)
+            self.call = bind_arguments(step, self.buffers, self.tables)
         self.buffers.task[:] = task
         try:
             self.step()
-        except BaseException:  # of an opponent in Python too: what is left undone stays so
+        except BaseException:  # an opponent in Python may raise anything
             self.buffers.task[:] = ACT
             raise
 
     def step(self) -> int:
-        """Takes `buffers.action`; returns the bits that the call returns, and raises ValueError as `fail` does."""
+        """Takes `buffers.action`; returns the bits of the call, and raises ValueError as `fail` does."""
         summary = self.call()
         if summary < 0:
             self.fail(summary)
         return summary
 
     def fail(self, summary: int) -> NoReturn:
-        """Raises ValueError, saying why an action was refused, or that an agent does not get to decide any more."""
+        """Raises ValueError: says why an action was refused, or that an agent does not get to decide any more."""
         e, game, flags = -1 - summary, self.game, self.buffers.flags
         if e == self.n:
             e = int(np.flatnonzero(flags[OVER] == UNBEGUN)[0])
@@ -481,29 +483,29 @@ class Stepper:
         legal = ", ".join(game.actions[a] for a in np.flatnonzero(self.buffers.mask[e]))
         raise UserError(f"{game.name}: expected a legal action ({legal}){where}, got {game.actions[action]!r}")
 
-    def sentence(self, e: int) -> str:
-        """Returns what is said of the illegal action that environment e has just taken."""
+    def illegal_message(self, e: int) -> str:
+        """Returns the message about the illegal action of environment e in the last step."""
         truncated = bool(self.buffers.flags[TRUNCATED, e])
-        return said_of_illegal(self.game, int(self.buffers.action[e]), self.options.illegal, truncated=truncated)
+        return illegal_text(self.game, int(self.buffers.action[e]), self.options.illegal, truncated=truncated)
 
-    def told(self) -> Arrays:
-        """Returns what the game tells of every environment at every step, arrays [n] by key."""
-        tell = self.game.observation.info
-        return dict(tell.always(self.buffers.S[: self.n], self.tables)) if tell is not None else {}
+    def step_info(self) -> Arrays:
+        """Returns the game's own entries of `info` for every environment, arrays [n] by key."""
+        spec = self.game.observation.info
+        return dict(spec.always(self.buffers.S[: self.n], self.tables)) if spec is not None else {}
 
-    def told_of_end(self, row: Array) -> Info:
-        """Returns what the game tells of the row in which an episode has ended."""
-        tell = self.game.observation.info
-        if tell is None:
+    def end_info(self, row: Array) -> Info:
+        """Returns the game's own entries of `info` for the last row of an episode."""
+        spec = self.game.observation.info
+        if spec is None:
             return {}
-        always = tell.always(row[None], self.tables)
-        return {name: array[0] for name, array in always.items()} | dict(tell.at_end(row, self.tables))
+        always = spec.always(row[None], self.tables)
+        return {name: array[0] for name, array in always.items()} | dict(spec.at_end(row, self.tables))
 
     def state(self, e: int) -> State:
         """Returns the position of environment e."""
         return State.unchecked(self.game, self.buffers.S[e])
 
-    def _kept(self) -> Arrays:
+    def _state_arrays(self) -> Arrays:
         """Returns the parts of the buffers that the future depends on, by their names in a state."""
         flags, counts = self.buffers.flags, self.buffers.counts
         return {
@@ -512,54 +514,53 @@ class Stepper:
         }  # fmt: skip
 
     def get_state(self) -> Arrays:
-        """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], and of each environment [n]:
+        """Returns copies of everything that the future depends on: rows [n, width], streams [n, 2], and arrays [n].
 
-        its seat; whether its episode goes on (0), is over (1), was truncated (2) or has not begun (3); its steps; its illegal
-        actions since a legal one; the number of the game's variant.
+        The latter are the seats; whether each episode goes on (0), is over (1), was truncated (2) or has not begun (3); its
+        steps; its illegal actions since a legal one; the number of the game's variant.
         """
         variant = np.full(self.n, variant_number(self.game), dtype=np.uint64)
-        return {name: part.copy() for name, part in self._kept().items()} | {"variant": variant}
+        return {name: part.copy() for name, part in self._state_arrays().items()} | {"variant": variant}
 
     def set_state(self, state: Arrays) -> None:
-        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit.
-
-        Every row is checked.
+        """Goes on from a result of `get_state`, after checking every row; raises ValueError, and changes nothing, if it does
+        not fit.
         """
         state = self._checked(state)
-        for name, part in self._kept().items():
+        for name, part in self._state_arrays().items():
             part[:] = state[name]
         self._run(SHOW)
 
     def _checked(self, state) -> Arrays:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
-        now, name = self.get_state(), self.game.name
+        current, name = self.get_state(), self.game.name
         if not isinstance(state, Mapping):
             raise UserError(f"{name}: expected a state from get_state, got {type(state).__name__}")
         state = dict(state)
-        if set(state) != set(now):
+        if set(state) != set(current):
             raise UserError(
-                f"{name}: expected a state from get_state with {', '.join(now)}, got {', '.join(map(str, state))}"
+                f"{name}: expected a state from get_state with {', '.join(current)}, got {', '.join(map(str, state))}"
             )
-        for key, array in now.items():
+        for key, array in current.items():
             given = state[key] = np.array(state[key])
             if given.shape != array.shape or given.dtype != array.dtype:
                 expected, got = f"{array.dtype} {array.shape}", f"{given.dtype} {given.shape}"
                 raise UserError(f"{name}: expected {key} of a state as {expected}, got {got}")
-        if (state["variant"] != now["variant"]).any():
+        if (state["variant"] != current["variant"]).any():
             raise UserError(f"{name}: expected a state of {self.game!r}, got one of another game or variant")
         seats = [0, 1] if self.options.seat == "random" else [SEATS[self.options.seat]]
         self._need("seats", state["seats"], seats[0], seats[-1])
         self._need("over", state["over"], GOING, UNBEGUN)
         for key in ("steps", "illegal_in_a_row"):
             self._need(key, state[key], 0, NO_LIMIT)
-        known: dict[bytes, State] = {}
+        checked: dict[bytes, State] = {}
         for e, row in enumerate(state["rows"]):
             if state["over"][e] == UNBEGUN and not row.any():
                 continue
-            found = known.get(row.tobytes()) or State(self.game, row)
-            known[row.tobytes()] = found
+            position = checked.get(row.tobytes()) or State(self.game, row)
+            checked[row.tobytes()] = position
             if state["over"][e] != UNBEGUN:
-                self._check_position(found, int(state["seats"][e]), int(state["over"][e]))
+                self._check_position(position, int(state["seats"][e]), int(state["over"][e]))
         return state
 
     def _need(self, key: str, given: Array, low: int, high: int) -> None:

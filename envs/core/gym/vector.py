@@ -1,4 +1,4 @@
-"""The batch environment: many games of one kind stepped by one compiled call."""
+"""The batch environment: many games of one kind, stepped by one compiled call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.env import GameEnv, Stepped
-from leafwise.envs.core.gym.keywords import RENDER_MODES, explained
+from leafwise.envs.core.gym.keywords import RENDER_MODES, with_keyword_docs
 from leafwise.envs.core.gym.observation import Info, Observation, picked, reader
 from leafwise.envs.core.gym.stepper import (
     ILLEGAL,
@@ -31,11 +31,11 @@ from leafwise.envs.core.gym.stepper import (
 from leafwise.envs.core.play.players import Opponent
 
 
-@explained
+@with_keyword_docs
 class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
-    """`num_envs` environments of one game, stepped together; keywords as `GameEnv`, and `autoreset_mode`.
+    """`num_envs` environments of one game, stepped together; keywords as in `GameEnv`, and `autoreset_mode`.
 
-    Environment i seeded with s plays the very game of a `GameEnv` seeded with s + i. Arrays have a leading axis of
+    Environment i of a batch with seed s plays the same game as a `GameEnv` with seed s + i. Arrays have a leading axis of
     `num_envs`; `info["action_mask"]` is int8 [num_envs, A].
     """
 
@@ -59,7 +59,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
     ) -> None:
         self._set_up(num_envs, "batch", locals())
         self.num_envs = self._stepper.n
-        self.autoreset_mode: AutoresetMode = self._stepper.options.autoreset_mode  # type: ignore[assignment]  # no text
+        self.autoreset_mode: AutoresetMode = self._stepper.options.autoreset_mode  # type: ignore[assignment]  # never a text here
         modes = {"render_modes": list(RENDER_MODES["batch"]), "autoreset_mode": self.autoreset_mode}
         self.metadata = {**GameEnv.metadata, **modes}
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
@@ -69,7 +69,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
     def _bind(self) -> None:
-        """Keeps what every step needs at hand."""
+        """Sets the attributes that every step reads."""
         buffers = self._stepper.buffers
         self._see, self._reward, self._mask = reader(buffers.obs), buffers.reward, buffers.mask
         ends = buffers.flags.view(np.bool_)
@@ -78,10 +78,11 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
-        """Starts an episode everywhere, or where `options["reset_mask"]`, bool [num_envs], says so.
+        """Starts an episode in all environments, or in those selected by `options["reset_mask"]`, bool [num_envs].
 
-        `seed` is one number, for seeds seed + i, or one or None for each environment. Where no episode is started, the observation
-        is the last one, and there is no info. Raises ValueError for seeds or a mask that do not fit, and for other options.
+        `seed` is one number, for seeds seed + i, or a number or None for each environment. An environment that starts no
+        episode returns its last observation and no info. Raises ValueError for seeds or a mask that do not fit, and for other
+        options.
         """
         where = self._reset_mask(reset_options(options, self.game, ("reset_mask",)))
         if seed is None:
@@ -105,7 +106,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         return self._see(), self._info(where)
 
     def _reset_mask(self, options: Mapping[str, Any]) -> Bools:
-        """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
+        """Returns where episodes start, all True by default; raises ValueError for anything but such a mask."""
         if "reset_mask" not in options:
             return self._everywhere.copy()
         given = options["reset_mask"]
@@ -117,21 +118,21 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         return given.copy()
 
     def _info(self, where: Bools | None = None) -> Info:
-        """Returns what `info` tells everywhere, or where [num_envs] says so."""
-        there = self._everywhere if where is None else where
-        info: Info = {"action_mask": self._mask.copy(), "_action_mask": there.copy()}
-        if self._tells:
-            for name, array in self._stepper.told().items():
-                info[name], info[f"_{name}"] = array, there.copy()
+        """Returns `info` of all environments, or of those selected by `where` [num_envs]."""
+        selected = self._everywhere if where is None else where
+        info: Info = {"action_mask": self._mask.copy(), "_action_mask": selected.copy()}
+        if self._has_info:
+            for name, array in self._stepper.step_info().items():
+                info[name], info[f"_{name}"] = array, selected.copy()
         if where is not None:
-            for array in list(info.values())[::2]:  # each is followed by its mask
+            for array in list(info.values())[::2]:  # every second value is a mask
                 array[~where] = None if array.dtype == object else 0
         return info
 
     def step(self, actions: ArrayLike) -> tuple[Observation, Floats, Bools, Bools, Info]:
         """Takes one action id for each environment, [num_envs]; returns the batch of results.
 
-        Raises ValueError, and changes nothing, if any is no action id, or illegal under "raise".
+        Raises ValueError, and changes nothing, if any of them is not an action id, or illegal under "raise".
         """
         stepper = self._stepper
         given: Any = actions
@@ -152,7 +153,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         return self._see(), self._reward.copy(), terminated, truncated, info
 
     def _add_to(self, info: Info, summary: int, ended: Bools) -> None:
-        """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
+        """Adds the entries for illegal actions and ends to info, in Gymnasium's form: an array and a mask for each key."""
         stepper, last = self._stepper, info
         if summary & SOME_ENDED:
             buffers, where = stepper.buffers, ended.nonzero()[0]
@@ -162,27 +163,27 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
                 final_obs = np.empty(self.num_envs, dtype=object)
                 final_obs[where] = np.fromiter(picked(buffers.final, where), dtype=object, count=len(where))
                 info |= {"final_obs": final_obs, "_final_obs": ended.copy(), "final_info": last, "_final_info": ended}
-            if self._tells:
+            if self._has_info:
                 for e in where.tolist():
-                    self._add_info(last, stepper.told_of_end(rows[e]), e)
+                    self._add_info(last, stepper.end_info(rows[e]), e)
         if summary & SOME_ILLEGAL:
             for e in stepper.buffers.flags[ILLEGAL].nonzero()[0].tolist():
-                self._add_info(last if ended[e] else info, {"illegal": stepper.sentence(e)}, e)
+                self._add_info(last if ended[e] else info, {"illegal": stepper.illegal_message(e)}, e)
 
     def action_masks(self) -> Bools:
-        """Returns which actions are legal now, bool [num_envs, A]; all True where an episode is over."""
+        """Returns which actions are legal now, bool [num_envs, A]; all True after the end of an episode."""
         return self._stepper.buffers.mask.astype(np.bool_)
 
     def state(self, i: int) -> State:
-        """Returns the position of environment i, by the checked door."""
+        """Returns the position of environment i, as a `State`."""
         return self._stepper.state(range(self.num_envs)[i])
 
     def observations(self) -> Observation:
-        """Returns what the agents see now, with a leading axis of `num_envs`."""
+        """Returns the agents' current observations, with a leading axis of `num_envs`."""
         return self._see()
 
     def render(self) -> tuple[Any, ...] | None:
-        """Returns one text or picture for each environment, as `render_mode` says."""
+        """Returns one text or picture for each environment, by `render_mode`."""
         if self.render_mode is None:
             return None
         return tuple(self._display.frame(self.state(e)) for e in range(self.num_envs))

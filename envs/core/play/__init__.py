@@ -1,1 +1,1 @@
-"""Players of a game without a search: greedy, exact solvers, the room's own; and what helps people to follow a game."""
+"""Players that need no search: greedy, exact solvers, a room's own; and help for people who follow a game."""

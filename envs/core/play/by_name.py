@@ -1,4 +1,4 @@
-"""Moves, and what chance did, by name or as people type them: from a position to those after it.
+"""Plays moves and chance outcomes given by name or as people type them.
 
 People type the name of a choice, its number, or the first letters of its words.
 """
@@ -15,20 +15,20 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.turns import played_in_order
 
 BOARD = re.compile(r"""[/\n=|;]|\\n|[\[(]\s*[\[("']|[\[(](?:[^\[\]()\s,]+[\s,]+){2}[^\[\]()\s,]""")
-"""What no list of moves has: rows, words with values, lists in a list or of more than two."""
+"""Matches text that cannot be a list of moves: rows, words with values, and lists in a list or of more than two."""
 
 
 def stepped(state: State, name: str) -> State:
-    """Returns the position after an action, or at a chance stage after an outcome, by name; raises ValueError for others."""
+    """Returns the position after an action, or at a chance stage after an outcome, given by name; raises ValueError for others."""
     return outcome(state, name) if state.is_chance else state.play(name)
 
 
 def outcome(state: State, name: str) -> State:
-    """Returns the position after an outcome of a chance stage; raises ValueError, naming some, if it has none such."""
+    """Returns the position after an outcome of a chance stage; raises ValueError, naming some outcomes, for an unknown one."""
     outcomes = [after for _, after in state.outcomes()]
     names = outcome_names(state, outcomes)
     if name not in names:
-        raise UserError(f"{state.game.name}: expected what chance did, {outcomes_told(state)}, got {name!r}")
+        raise UserError(f"{state.game.name}: expected what chance did, {outcomes_text(state)}, got {name!r}")
     return outcomes[names.index(name)]
 
 
@@ -37,14 +37,14 @@ def outcome_names(state: State, outcomes: Sequence[State]) -> list[str]:
     return [state.outcome_name(after) or f"#{k}" for k, after in enumerate(outcomes)]
 
 
-def outcomes_told(state: State) -> str:
-    """Returns the stage of a chance position and some of its outcomes, in words."""
+def outcomes_text(state: State) -> str:
+    """Returns the stage of a chance position and some of its outcomes as text."""
     names = outcome_names(state, [after for _, after in state.outcomes()])
     return f"{state.stage} ({', '.join(names[:8])}{', ...' if len(names) > 8 else ''})"
 
 
 def move_names(game: Game, text: str) -> list[str]:
-    """Returns the names of moves: words, perhaps with commas between, or letters where every action is one: `0-1, 2-3`, `4453`."""
+    """Splits a text into names of moves: words, perhaps with commas, or letters if every action has one: `0-1, 2-3`, `4453`."""
     text = re.sub(r"[({\[]([^(){}\[\]]*)[)}\]]", lambda found: re.sub(r"\s", "", found[0]), text)
     if all(len(name) == 1 for name in game.actions):
         return re.findall(r"[^\s,]", text)
@@ -57,7 +57,7 @@ def move_names(game: Game, text: str) -> list[str]:
 
 
 def is_action(game: Game, name: str) -> bool:
-    """Whether a text names an action, in any of its spellings."""
+    """Whether a text names an action, in any spelling."""
     try:
         game.action(name)
     except UserError:
@@ -66,12 +66,12 @@ def is_action(game: Game, name: str) -> bool:
 
 
 def is_board(text: str) -> bool:
-    """Whether a text is a position rather than moves."""
+    """Whether a text looks like a position instead of moves."""
     return BOARD.search(text) is not None
 
 
 def is_position(game: Game, text: str) -> bool:
-    """Whether a text is a position: it looks like a board, or begins with no action and is one that the game reads."""
+    """Whether a text is a position: it looks like a board, or does not begin with an action and the game can read it."""
     if is_board(text):
         return True
     names = move_names(game, text)
@@ -85,17 +85,17 @@ def is_position(game: Game, text: str) -> bool:
 
 
 def after_moves(state: State, names: Sequence[str], text: str) -> State:
-    """Returns the position after moves and outcomes by name; raises ValueError that says which one of `text` cannot be."""
-    left = list(names)
-    while left:
-        whole = played_in_order(state, left)
-        left[: len(whole)] = whole
-        for name in whole or left[:1]:
+    """Returns the position after moves and outcomes given by name; raises ValueError, naming the wrong one in `text`."""
+    rest = list(names)
+    while rest:
+        turn = played_in_order(state, rest)
+        rest[: len(turn)] = turn
+        for name in turn or rest[:1]:
             try:
                 state = stepped(state, name)
             except UserError as problem:
-                raise UserError(f"{problem} as move {len(names) - len(left) + 1} of {text!r}") from None
-            left.pop(0)
+                raise UserError(f"{problem} as move {len(names) - len(rest) + 1} of {text!r}") from None
+            rest.pop(0)
     return state
 
 
@@ -109,23 +109,23 @@ class Choice:
     name: str
     """Its name in the game, which may always be typed."""
     words: str
-    """What it is, for people."""
+    """Its description for people."""
     number: int
-    """Its number in the list, from 1 on, which may be typed for it."""
+    """Its number in the list, from 1 on, which may be typed instead."""
     chance: float | None = None
-    """Its probability, where chance acts."""
+    """Its probability, if chance acts."""
 
     @property
     def told(self) -> str:
-        """Its words, and its name where that says something else."""
+        """Its words, and its name if that differs."""
         return self.words if self.name == self.words else f"{self.words} [{self.name}]"
 
 
 def chosen(choices: Sequence[Choice], typed: Sequence[str]) -> Choice | None:
-    """Returns the choice that words mean, None if they mean none; raises ValueError if they mean several.
+    """Returns the choice that typed words mean, None for no match; raises ValueError for several matches.
 
-    A name counts more than a number, that more than all words of a choice, those more than the beginnings of its first words one by
-    one, and these more than beginnings of any of its words in their order, best from the first one on.
+    A name comes before a number, a number before all words of a choice, and these before the beginnings of its first words, one
+    by one. Last come beginnings of any of its words in their order, preferably from the first one on.
     """
     line = " ".join(typed).lower()
     tokens = WORD.findall(line)
@@ -138,22 +138,22 @@ def chosen(choices: Sequence[Choice], typed: Sequence[str]) -> Choice | None:
         lambda choice: begins(tokens, choice, from_first=False),
     )
     for test in tests:
-        found = [choice for choice in choices if test(choice)]
-        if len(found) > 1:
-            raise UserError(f"expected one of {', '.join(choice.told for choice in found)}, got {' '.join(typed)!r}")
-        if found:
-            return found[0]
+        matches = [choice for choice in choices if test(choice)]
+        if len(matches) > 1:
+            raise UserError(f"expected one of {', '.join(choice.told for choice in matches)}, got {' '.join(typed)!r}")
+        if matches:
+            return matches[0]
     return None
 
 
 def one_by_one(tokens: Sequence[str], choice: Choice) -> bool:
-    """Whether typed tokens begin the first words of a choice, one by one."""
+    """Whether typed tokens are beginnings of the first words of a choice, one by one."""
     words = WORD.findall(choice.words.lower())
     return 0 < len(tokens) <= len(words) and all(map(fits, tokens, words))
 
 
 def begins(tokens: Sequence[str], choice: Choice, *, from_first: bool) -> bool:
-    """Whether typed tokens begin words of a choice, in their order, perhaps from its first word on."""
+    """Whether typed tokens are beginnings of words of a choice, in their order, perhaps from its first word on."""
     words = iter(WORD.findall(choice.words.lower()))
     for k, token in enumerate(tokens):
         if from_first and k == 0:
@@ -165,7 +165,7 @@ def begins(tokens: Sequence[str], choice: Choice, *, from_first: bool) -> bool:
 
 
 def fits(token: str, word: str) -> bool:
-    """Whether a token begins a word, or is a number, perhaps without its sign."""
+    """Whether a token is the beginning of a word, or the same number, perhaps without its sign."""
     if token.lstrip("+-").isdigit():
         return token == word or token == word.lstrip("+-")
     return word.startswith(token)

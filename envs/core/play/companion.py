@@ -1,17 +1,18 @@
-"""How people follow a game that is played elsewhere, on a phone or at a table, and are told what to do there.
+"""Helps people to follow a game that is played elsewhere, on a phone or at a table, and advises them.
 
-A room brings a `Companion`; `Following` is one game that is followed. The shell and the web page talk to it, and to nothing else:
+A room brings a `Companion`; `Following` is one followed game. The shell and the web page use nothing else:
 
     following = Following(game)                 # or Following(game, start), or Following.load(game, text)
     following.state                             # the position; None until the beginning is typed
     following.question                          # what may be typed next: a prompt, and choices with their probabilities
-    following.enter("P3, P7")                   # does what a line says and returns it in words, or raises ValueError
+    following.enter("P3, P7")                   # carries out a line and returns it in words, or raises ValueError
     following.undo()                            # takes the last line back
-    following.advise(values, written)           # where a player decides: the worth of every option, and what helps besides
+    following.advise(values, written)           # at a decision: the value of every option, and helpful notes
     following.text                              # a game file; `load` goes on from it, and `leafwise analyze --game` reads it
 
-At a decision a line says what the person did (an empty one: what was recommended), where chance acts it says what fell. Whatever a
-choice says may be typed for it: its name, its number, or the first letters of its words; several, one after another, in one line.
+At a decision a line says what the person did; an empty line means the recommended action. Where chance acts the line says what
+happened. A choice is typed by its name, its number, or the first letters of its words; several choices may follow one another
+in one line.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from leafwise.envs.core.contract.game import Game, check_is_game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.by_name import Choice, chosen, outcome_names, stepped
-from leafwise.envs.core.play.gamefile import GameRecord, Recorder, read_games
+from leafwise.envs.core.play.gamefile import GameRecord, GameRecorder, read_games
 
 Values = Callable[[State], Mapping[int, float]]
-"""(a decision) -> the value of every action that is considered, by id, for the player who acts: `Search(...)(state).values`."""
+"""(a decision) -> the value of every considered action, by id, for the player who acts: `Search(...)(state).values`."""
 Written = Callable[[float], str]
-"""(such a value) -> what it means to people: `units.written`, "61.0 %"."""
+"""(such a value) -> its meaning for people: `units.written`, "61.0 %"."""
 
 
 @dataclass(frozen=True)
@@ -38,37 +39,37 @@ class Question:
     asks: str
     """What is asked for: "the card drawn"."""
     choices: tuple[Choice, ...] = ()
-    """Every answer, where they can be listed: actions in the game's order, outcomes with the likeliest first."""
+    """All answers, if they can be listed: actions in the game's order, outcomes with the likeliest first."""
     form: str = ""
     """How else an answer is typed, by an example."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """An action and what it is worth."""
+    """An action and its value."""
 
     name: str
-    """The action's name, which `enter` takes."""
+    """The action's name, which `enter` accepts."""
     words: str
-    """What it is here: "lose 2 life and remove distracted, stupid"."""
+    """The action in words: "lose 2 life and remove distracted, stupid"."""
     value: float
-    """Its value, as the search has it."""
+    """Its value in the search's unit."""
     told: str
-    """Its value, as people read it: "61.0 %"."""
+    """Its value as text for people: "61.0 %"."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What is told at a decision."""
+    """The advice at a decision."""
 
     options: tuple[Option, ...]
-    """Every action that was considered, the best first; of equals the first in the game's order."""
+    """Every considered action, the best first; equal ones in the game's order."""
     notes: tuple[str, ...]
     """Lines about the position: the odds of the next card, what ending the fight now would cost."""
 
     @property
     def best(self) -> str:
-        """The name of the action that is recommended."""
+        """The name of the recommended action."""
         return self.options[0].name
 
 
@@ -80,7 +81,7 @@ def companion_of(game: Game) -> Companion:
 
 
 def choices_of(state: State) -> tuple[Choice, ...]:
-    """Returns what can happen in a position: its actions in their order, or what chance can do, the likeliest first."""
+    """Returns everything that can happen in a position: actions in their order, or outcomes, the likeliest first."""
     if not state.is_chance:
         named = [(state.game.actions[a], state.action_words(a), None) for a in state.legal_actions]
     else:
@@ -95,7 +96,7 @@ def choices_of(state: State) -> tuple[Choice, ...]:
 
 
 def only_outcomes(state: State) -> list[str]:
-    """Returns what chance does from here on as long as it can do one thing only, by name."""
+    """Returns the names of the next outcomes of chance, as long as there is only one possibility."""
     names = []
     while state.is_chance and len(outcomes := state.outcomes()) == 1:
         names += outcome_names(state, [outcomes[0][1]])
@@ -104,9 +105,9 @@ def only_outcomes(state: State) -> list[str]:
 
 
 def read_choices(state: State, text: str, best: str) -> list[str]:
-    """Returns the actions and outcomes, by name, that a line says one after another; an empty line says the `best` action.
+    """Returns the names of the actions and outcomes in a line, in order; an empty line means the `best` action.
 
-    Between commas, as many words as fit belong to one of them. Raises ValueError that says what could have been typed.
+    Between commas, as many words as fit belong to one choice. Raises ValueError, naming what could have been typed.
     """
     if not text.strip():
         if not best or state.is_chance:
@@ -116,78 +117,78 @@ def read_choices(state: State, text: str, best: str) -> list[str]:
     for part in text.split(","):
         words = part.split()
         while words:
-            choices, taken = choices_of(state), len(words)
-            found = chosen(choices, words)
-            while found is None and taken > 1:
-                taken -= 1
-                found = chosen(choices, words[:taken])
-            if found is None:
-                expected = "no more, the game is over" if state.is_terminal else f"one of {told_some(choices)}"
+            choices, count = choices_of(state), len(words)
+            choice = chosen(choices, words)
+            while choice is None and count > 1:
+                count -= 1
+                choice = chosen(choices, words[:count])
+            if choice is None:
+                expected = "no more, the game is over" if state.is_terminal else f"one of {some_choices(choices)}"
                 raise UserError(f"expected {expected}, got {' '.join(words)!r}")
-            new = [found.name, *only_outcomes(stepped(state, found.name))]
+            new = [choice.name, *only_outcomes(stepped(state, choice.name))]
             for name in new:
                 state = stepped(state, name)
             names += new
-            del words[:taken]
+            del words[:count]
     return names
 
 
-def told_some(choices: tuple[Choice, ...], most: int = 12) -> str:
-    """Returns choices in words, the first of them if they are many."""
+def some_choices(choices: tuple[Choice, ...], most: int = 12) -> str:
+    """Returns choices as text, only the first of them if there are many."""
     shown = [choice.told for choice in choices[:most]]
     return ", ".join(shown) + (f", ... ({len(choices)} in all)" if len(choices) > most else "")
 
 
 @dataclass(frozen=True)
 class Companion:
-    """A room's part in following a game."""
+    """What a room defines for following its game."""
 
     help: str
-    """Lines that say what the person types."""
+    """Lines that explain what to type."""
     begins: Question
     """What is asked for first, before there is a position."""
     begin: Callable[[Game, str], tuple[State, str]]
-    """(game, the answer) -> the position where it begins, perhaps of another variant, and what is said of it, perhaps "".
+    """(game, the answer) -> the first position, perhaps of another variant, and a message about it, perhaps "".
 
-    Raises ValueError for an answer that is none.
+    Raises ValueError for a wrong answer.
     """
     check: Callable[[State], None]
     """Raises ValueError for a position that cannot be followed."""
     asks: Callable[[State], str]
     """(position) -> what is asked for in it."""
     ending: Callable[[State], str]
-    """What is said of a finished game."""
+    """(finished game) -> a message about its end."""
     form: str = ""
-    """How a whole line at a decision is typed, by an example, where it says more than the choices do."""
+    """How a whole line at a decision is typed, by an example, if that differs from the choices."""
     read: Callable[[State, str, str], list[str]] = read_choices
-    """(position, line, recommended action or "") -> the actions and outcomes that the line says, by name; raises ValueError."""
+    """(position, line, recommended action or "") -> the names of the actions and outcomes in the line; raises ValueError."""
     option: Callable[[State, int, Values], str] = lambda state, action, values: state.action_words(action)
     """(decision, action, values) -> what the action leads to, in words."""
     number: Callable[[State, str, int], int] = lambda state, name, place: place
     """(position, name, place in the list from 1 on) -> the number that is typed for a choice."""
     notes: Callable[[State], tuple[str, ...]] = lambda state: ()
-    """(decision) -> lines that help besides."""
+    """(decision) -> further helpful lines."""
 
 
 class Following:
-    """One game that is followed. Lines are taken whole: one that is refused changes nothing."""
+    """One followed game. A line is carried out as a whole: one that is refused changes nothing."""
 
     def __init__(self, game: Game, start: State | None = None) -> None:
-        """Begins with what the room asks for first, or with a position; raises ValueError for one that cannot be followed."""
+        """Begins with the room's first question, or with a position; raises ValueError for one that cannot be followed."""
         check_is_game(game, "following")
         self.companion = companion_of(game)
         self.game = game
         """The game, in the variant that is followed."""
-        self._recorder: Recorder | None = None
+        self._recorder: GameRecorder | None = None
         self._marks: list[int] = []
-        """How many steps there were before each line."""
+        """The number of steps before each line."""
         self._start_typed = start is None
         if start is not None:
-            self._set_out(start)
+            self._begin(start)
 
-    def _set_out(self, start: State) -> None:
+    def _begin(self, start: State) -> None:
         asked_of_plugin(lambda: self.companion.check(start))
-        self.game, self._recorder = start.game, Recorder(start)
+        self.game, self._recorder = start.game, GameRecorder(start)
 
     @property
     def state(self) -> State | None:
@@ -196,7 +197,7 @@ class Following:
 
     @property
     def question(self) -> Question:
-        """What may be typed next; at the end of the game nothing, and what is said of it."""
+        """What may be typed next; at the end of the game only a message."""
         state = self.state
         if state is None:
             return self.companion.begins
@@ -206,16 +207,16 @@ class Following:
         return Question(self.companion.asks(state), choices_of(state), form)
 
     def enter(self, line: str, best: str = "") -> str:
-        """Does what a line says and returns what that was, in words; `best` names the action that was recommended, if any.
+        """Carries out a line and returns it in words; `best` names the recommended action, if any.
 
-        Raises ValueError, and changes nothing, for a line that says what cannot be.
+        Raises ValueError, and changes nothing, for a line that is impossible.
         """
         if self._recorder is None:
-            start, told = asked_of_plugin(lambda: self.companion.begin(self.game, line.strip()))
-            self._set_out(start)
+            start, message = asked_of_plugin(lambda: self.companion.begin(self.game, line.strip()))
+            self._begin(start)
             self._marks.clear()
-            return told
-        state, done = self._recorder.state, len(self._recorder.steps)
+            return message
+        state, count = self._recorder.state, len(self._recorder.steps)
         if state.is_terminal:
             raise UserError(f"expected no more, {self.companion.ending(state)}, got {line!r}")
         names = asked_of_plugin(lambda: self.companion.read(state, line, best))
@@ -225,13 +226,13 @@ class Following:
                 words.append(self._step(name))
             words += [self._step(name) for name in only_outcomes(self._recorder.state)]
         except UserError:
-            del self._recorder.steps[done:]
+            del self._recorder.steps[count:]
             raise
-        self._marks.append(done)
+        self._marks.append(count)
         return ", ".join(words)
 
     def _step(self, name: str) -> str:
-        """Lets one thing happen and returns it in words, with its probability where chance acted."""
+        """Plays one action or outcome and returns it in words, with its probability if chance acted."""
         assert self._recorder is not None
         before = self._recorder.state
         if not before.is_chance:
@@ -252,14 +253,19 @@ class Following:
         return True
 
     def advise(self, values: Values, written: Written) -> Advice:
-        """Returns what a player is told at a decision; `values` may be asked about later decisions too."""
+        """Returns the advice at a decision; `values` may also be called for later decisions."""
         state = self.state
         if state is None or state.is_chance or state.is_terminal:
             raise UserError(f"expected a decision, got {self.question.asks!r}")
-        found = values(state)
+        value_by_action = values(state)
         options = [
-            Option(state.game.actions[a], self.companion.option(state, a, values), found[a], written(found[a]))
-            for a in sorted(found, key=lambda a: (-found[a], a))
+            Option(
+                state.game.actions[a],
+                self.companion.option(state, a, values),
+                value_by_action[a],
+                written(value_by_action[a]),
+            )
+            for a in sorted(value_by_action, key=lambda a: (-value_by_action[a], a))
         ]
         return Advice(tuple(options), self.companion.notes(state))
 
@@ -277,9 +283,9 @@ class Following:
 
     @staticmethod
     def load(game: Game, text: str, source: str = "game") -> Following:
-        """Returns the game that `text` tells; raises ValueError that names `source` and the line of whatever cannot be.
+        """Returns the game in `text`; raises ValueError, naming `source` and the line, for anything impossible.
 
-        Every action and every act of chance is then a line of its own.
+        Every action and every outcome then counts as a line of its own.
         """
         if not text.strip():
             return Following(game)

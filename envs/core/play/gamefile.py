@@ -1,4 +1,4 @@
-"""A whole game as text: what was played, every move and every act of chance by name, and how it ended.
+"""Reads and writes whole games as text: moves and outcomes by name, and how the game ended.
 
     [Game "trap"]
     [Options {"size": 5}]
@@ -10,18 +10,18 @@
     2. NW
     3. 0,4 > unchanged ; words about this move
 
-A file holds games one after another; blank lines mean nothing. A game is its tags, then its lines of moves:
+A file holds games one after another; blank lines have no meaning. A game is its tags, then its lines of moves:
 
     game    = tag+ line*
     tag     = "[" NAME value "]"               value: JSON; the first tag is Game
     line    = [number "." move] outcome* [";" comment] | ";" comment
-    outcome = ">" name                         chance, one stage after another; before the first move in a line of their own
+    outcome = ">" name                         chance, one stage after another; before the first move on a separate line
     name    = characters but blanks ; " > [ ]  | a JSON string
 
-`Options` are those that differ from the game's defaults, `Start` is the position where the game begins (without it: the very
-start), `Seed` tells what chance was drawn from, and no more: chance is written, so a game replays without random numbers. Moves are
-numbered from 1 on. `Result` is the return of the first player, `"*"` of a game that did not end; where it ended other than on
-the board, `Termination` says how. An outcome for which the game has no name is `#k`, the k-th that the stage lists, from 0 on.
+`Options` are those that differ from the game's defaults, and `Start` is the first position (default: the very start). `Seed` is
+only information: outcomes are written down, so a game replays without random numbers. Moves are numbered from 1 on. `Result` is
+the return of the first player, or `"*"` for an unfinished game. If the game did not end on the board, `Termination` says how.
+An outcome without a name is `#k`, the k-th of its stage, from 0 on.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ TAGS: dict[str, type | tuple[type, ...]] = {
     "Termination": str,
 }
 UNFINISHED = "*"
-"""The result of a game that did not end."""
+"""The result of an unfinished game."""
 BARE = re.compile(r'[^\s;">\[\]]+')
 TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|;.*|>|[^\s;">\[\]]+)')
 NUMBER = re.compile(r"([0-9]+)\.")
@@ -62,17 +62,17 @@ NUMBER = re.compile(r"([0-9]+)\.")
 
 @dataclass(frozen=True)
 class Step:
-    """A move, or one act of chance."""
+    """A move, or one outcome of chance."""
 
     before: State
     after: State
     action: int | None
-    """Id of the action; None where chance acted."""
+    """Id of the action; None if chance acted."""
     comment: str = ""
 
     @property
     def name(self) -> str:
-        """The action, or what chance did, in the game's words."""
+        """The name of the action or the outcome."""
         game = self.before.game
         if self.action is not None:
             return game.actions[self.action]
@@ -87,15 +87,15 @@ class GameRecord:
     start: State
     steps: tuple[Step, ...] = ()
     players: tuple[str, ...] = ()
-    """Who played, by seat; () if that is not told."""
+    """The players, by seat; () if they are unknown."""
     seed: int | None = None
-    """What chance was drawn from, where it is told."""
+    """The seed of chance, if it is known."""
     termination: str = ""
-    """How the game ended, if it did so other than on the board."""
+    """How the game ended, if not on the board."""
     forfeited: float | None = None
     """The return of the first player in such a game."""
     comment: str = ""
-    """About the start."""
+    """A comment about the start."""
 
     @property
     def game(self) -> Game:
@@ -104,7 +104,7 @@ class GameRecord:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """Every position, chance stages too, from the start to the last."""
+        """Every position, with chance stages, from the start to the last."""
         return (self.start, *(step.after for step in self.steps))
 
     @property
@@ -114,7 +114,7 @@ class GameRecord:
 
     @property
     def result(self) -> float | None:
-        """Return of the first player; None of a game that did not end."""
+        """Return of the first player; None for an unfinished game."""
         last = self.states[-1]
         return last.returns if last.is_terminal else self.forfeited
 
@@ -122,11 +122,11 @@ class GameRecord:
         return "\n".join([*self._tags(), *self._lines(), ""])
 
     def _tags(self) -> Iterator[str]:
-        told: dict[str, Any] = {"Game": self.game.name, "Options": dict(self.game.given_options)}
-        told |= {"Seed": self.seed, "Start": None if self.start == self.game.start() else str(self.start)}
-        told |= {"Players": list(self.players), "Result": UNFINISHED if self.result is None else self.result}
-        told |= {"Termination": self.termination}
-        for name, value in told.items():
+        tags: dict[str, Any] = {"Game": self.game.name, "Options": dict(self.game.given_options)}
+        tags |= {"Seed": self.seed, "Start": None if self.start == self.game.start() else str(self.start)}
+        tags |= {"Players": list(self.players), "Result": UNFINISHED if self.result is None else self.result}
+        tags |= {"Termination": self.termination}
+        for name, value in tags.items():
             if value not in (None, "", [], {}):
                 yield f"[{name} {json.dumps(value, ensure_ascii=False)}]"
 
@@ -152,12 +152,12 @@ class GameRecord:
 
 
 def written(name: str) -> str:
-    """Returns a name as it stands in a line."""
+    """Returns a name as a line contains it."""
     return name if BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
-class Recorder:
-    """Keeps a game as it is played."""
+class GameRecorder:
+    """Records a game while it is played."""
 
     def __init__(self, start: State, players: Sequence[str] = (), seed: int | None = None, comment: str = "") -> None:
         self.start, self.players, self.seed, self.comment = start, tuple(players), seed, comment
@@ -175,42 +175,43 @@ class Recorder:
         return self.state
 
     def happen(self, name: str) -> State:
-        """Lets chance do what is named; raises ValueError where it does not act, or cannot do so."""
+        """Plays a named outcome of chance; raises ValueError if chance does not act, or has no such outcome."""
         before = self.state
         need(before.is_chance, "no outcome where chance does not act", name)
         self.steps.append(Step(before, outcome(before, name), None))
         return self.state
 
     def settle(self, stream: Words) -> State:
-        """Draws every chance stage up to the next decision (or end), as `State.settle` does."""
+        """Draws every chance stage before the next decision (or the end), as `State.settle` does."""
         while self.state.is_chance:
             before = self.state
             self.steps.append(Step(before, before.sample(stream), None))
         return self.state
 
     def play_out(self, choose: Callable[[State], int], stream: Words, most: int = 0) -> State:
-        """Plays the game on by `choose`, as `leafwise.envs.core.play.players.play_out` does, its chance drawn from a stream."""
+        """Plays the game with `choose`, as `leafwise.envs.core.play.players.play_out` does, with chance drawn from a stream."""
         return play_out(self.state, choose, lambda _: self.settle(stream), lambda _, action: self.play(action), most)
 
     def record(self, termination: str = "", forfeited: float | None = None) -> GameRecord:
-        """Returns the game so far; `termination` says how it ended other than on the board, `forfeited` with what return."""
+        """Returns the game so far; `termination` says how it ended if not on the board, `forfeited` is its return then."""
         return GameRecord(self.start, tuple(self.steps), self.players, self.seed, termination, forfeited, self.comment)
 
 
-def play_game(game: Game, players: Sequence[Any], seed: int, moves: int = 0) -> Recorder:
-    """Plays a game, its chance drawn from `seed`, to its end or for so many decisions (0: to the end); one player a seat.
+def play_game(game: Game, players: Sequence[Any], seed: int, moves: int = 0) -> GameRecorder:
+    """Plays a game with one player for each seat, chance drawn from `seed`, to its end or for `moves` decisions (0: to the
+    end).
 
     A player has `name` and `choose(state)`.
     """
-    recorder = Recorder(game.start(), [who.name for who in players], seed)
+    recorder = GameRecorder(game.start(), [who.name for who in players], seed)
     recorder.play_out(lambda state: players[state.current_player].choose(state), new_stream(seed), moves)
     return recorder
 
 
 def load_game(path: str | Path, number: int = 1) -> GameRecord:
-    """Returns the game of a file, the `number`-th if it holds several.
+    """Returns the `number`-th game of a file.
 
-    Raises ValueError that names the line of whatever cannot be, or if there is no such game; OSError as `open` does.
+    Raises ValueError, naming the line, for anything impossible, or if there is no such game; OSError as `open` does.
     """
     text = read_text(path)
     count = 0
@@ -221,7 +222,7 @@ def load_game(path: str | Path, number: int = 1) -> GameRecord:
 
 
 def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
-    """Yields the games of a text; raises ValueError that names `source` and the line of whatever cannot be."""
+    """Yields the games in a text; raises ValueError, naming `source` and the line, for anything impossible."""
     games: list[list[tuple[int, str]]] = []
     for number, line in enumerate(map(str.strip, text_of(text).split("\n")), start=1):
         if line.startswith("[Game ") or (line and not games):
@@ -231,7 +232,7 @@ def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
     if not games:
         raise UserError(f"{source}, line 1: expected a game that begins with [Game ...], got none")
     for lines in games:
-        reader = Reader()
+        reader = GameReader()
         try:
             record = reader.read(lines)
         except UserError as problem:
@@ -239,21 +240,21 @@ def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
         yield record
 
 
-class Reader:
+class GameReader:
     """Reads one game."""
 
     def __init__(self) -> None:
         self.line = 1
-        """The number of the line that is to blame for what goes wrong."""
+        """The number of the line for error messages."""
         self.tags: dict[str, Any] = {}
         self.lines: dict[str, int] = {}
         """Tag -> the number of its line."""
         self.comments: list[str] = []
-        self.recorder: Recorder | None = None
+        self.recorder: GameRecorder | None = None
         self.moves = 0
 
     def read(self, lines: Sequence[tuple[int, str]]) -> GameRecord:
-        """Returns the game of some lines with their numbers; raises ValueError if it cannot be."""
+        """Returns the game in numbered lines; raises ValueError for an impossible one."""
         for number, line in lines:
             self.line = number
             need(self.tags or line.startswith("[Game "), 'a game that begins with [Game "NAME"]', line[:40])
@@ -280,12 +281,12 @@ class Reader:
         self.tags[name], self.lines[name] = value, self.line
 
     def tag(self, name: str, default: Any = None) -> Any:
-        """Returns what a tag says; its line, or that of Game, is to blame from now on."""
+        """Returns the value of a tag; error messages then name its line, or that of Game."""
         self.line = self.lines.get(name, self.lines["Game"])
         return self.tags.get(name, default)
 
-    def begin(self) -> Recorder:
-        """Returns the game at its start; raises ValueError for tags that make none."""
+    def begin(self) -> GameRecorder:
+        """Returns the recorder at the start of the game; raises ValueError for impossible tags."""
         from leafwise.envs.registry import game as find_game
 
         if self.recorder is None:
@@ -296,11 +297,14 @@ class Reader:
             players = self.tag("Players", [])
             named = all(isinstance(name, str) for name in players) and len(players) in (0, game.players)
             need(named, f"the names of {game.players} players", players)
-            self.recorder, self.line = Recorder(start, players, self.tags.get("Seed"), "\n".join(self.comments)), line
+            self.recorder, self.line = (
+                GameRecorder(start, players, self.tags.get("Seed"), "\n".join(self.comments)),
+                line,
+            )
         return self.recorder
 
     def read_comment(self, comment: str) -> None:
-        """Adds a line of words to the last step; before the first one, to the start."""
+        """Adds a line to the comment of the last step, or before the first step to that of the start."""
         if self.recorder is None:
             self.comments.append(comment)
         else:
@@ -327,34 +331,34 @@ class Reader:
             self.read_comment(words[0][1:].strip())
 
     def record(self) -> GameRecord:
-        """Returns the game; raises ValueError if its end is not the one that was told."""
+        """Returns the game; raises ValueError if it does not end as its tags say."""
         recorder, last = self.begin(), self.begin().state
-        termination, told = self.tags.get("Termination", ""), self.tag("Result", UNFINISHED)
+        termination, result = self.tags.get("Termination", ""), self.tag("Result", UNFINISHED)
         if last.is_terminal:
-            same = told == last.returns or "Result" not in self.tags
-            need(same, f"the result {last.returns!r} of the moves", told)
-        elif told != UNFINISHED if not termination else isinstance(told, str) or not math.isfinite(told):
+            same = result == last.returns or "Result" not in self.tags
+            need(same, f"the result {last.returns!r} of the moves", result)
+        elif result != UNFINISHED if not termination else isinstance(result, str) or not math.isfinite(result):
             expected = "a number, with Termination" if termination else f'"{UNFINISHED}", the game is not over'
-            raise UserError(f"expected the result {expected}, got {told!r}")
+            raise UserError(f"expected the result {expected}, got {result!r}")
         self.tag("Termination")
-        cut = not (last.is_terminal and termination)
-        need(cut, "no Termination of a game that ended on the board", termination)
-        return recorder.record(termination, None if isinstance(told, str) or not termination else float(told))
+        is_consistent = not (last.is_terminal and termination)
+        need(is_consistent, "no Termination of a game that ended on the board", termination)
+        return recorder.record(termination, None if isinstance(result, str) or not termination else float(result))
 
 
 def tokens(line: str) -> Iterator[str]:
-    """Yields the words of a line of moves: numbers, names, `>`, and a comment with its semicolon."""
-    at = 0
-    while at < len(line):
-        found = TOKEN.match(line, at)
-        if found is None:
-            raise UserError(f"expected a name, '>' or ';', got {line[at : at + 40].strip()!r}")
-        yield found[1]
-        at = found.end()
+    """Yields the tokens of a line of moves: numbers, names, `>`, and a comment with its semicolon."""
+    position = 0
+    while position < len(line):
+        match = TOKEN.match(line, position)
+        if match is None:
+            raise UserError(f"expected a name, '>' or ';', got {line[position : position + 40].strip()!r}")
+        yield match[1]
+        position = match.end()
 
 
 def name_of(word: str) -> str:
-    """Returns a name as the game says it; raises ValueError for a sign in its place or a broken string."""
+    """Returns a token's name without quotes; raises ValueError for a symbol or a broken string."""
     if word.startswith('"'):
         try:
             return str(json.loads(word))
@@ -365,7 +369,7 @@ def name_of(word: str) -> str:
 
 
 def pictured(record: GameRecord, chance: bool = False) -> list[State]:
-    """Returns every decision of a game, and its last position; with chance stages if asked for, but those of the beginning."""
+    """Returns every decision of a game, and its last position; with `chance` also chance stages after the first decision."""
     states = list(record.states)
     begun = next((k for k, state in enumerate(states) if not state.is_chance), len(states) - 1)
     return [state for state in states[begun:] if chance or not state.is_chance or state is states[-1]]

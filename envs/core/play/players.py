@@ -1,13 +1,13 @@
-"""Players without a search, and the loop of a game: greedy, by a policy, at random, and the room's own by name.
+"""Players without a search, chosen by name, and the loop that plays a game: greedy, by a policy, random, and a room's own.
 
-A room's own players are named by a text: `minimax`, `dfs:canonical`, `solver:level=easy`. The greedy choice is the action whose
-expected value after the chance that follows is highest. It looks one decision ahead with an `Evaluator`, in compiled code without
-recursion: the open chance stages of one action lie on a stack of rows.
+A text names a room's own player: `minimax`, `dfs:canonical`, `solver:level=easy`. The greedy choice is the action with the
+highest expected value after the following chance stages. It looks one decision ahead with an `Evaluator`, in compiled code
+without recursion: the open chance stages of one action are on a stack of rows.
 
-`seated` says who sits on the other side of an environment: a compiled function where there can be one, else a player that is asked.
-Compiled are `random`, and `greedy` with any leaf that has compiled code, a trained network too: it breaks ties at random from the
-episode's stream (`greedy:ties=first` plays the first best action). Every other player is asked in Python: those named by a text,
-`Player` objects, and functions of a state.
+`resolve_opponent` prepares the opponent of an environment: a compiled function if possible, else a player in Python. Compiled
+are `random`, and `greedy` with any compiled leaf, also of a trained network. Greedy breaks ties at random from the episode's
+stream (`greedy:ties=first` plays the first best action). All other players run in Python: those named by other texts, `Player`
+objects, and functions of a state.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from leafwise.envs.core.errors import UserError, asked_of_plugin
 
 
 class UnknownPlayer(UserError):
-    """No player goes by the name at the front of a text."""
+    """No player has the name at the front of a text."""
 
 
 class ByName:
-    """A player that is pickled and copied as the text that names it, and where it is in its random numbers."""
+    """A player that is pickled and copied as the text that names it, and its position in its random stream."""
 
     by_name: tuple[str, Game] | None = None
-    """The text and the game, where `leafwise.player` made it of them; None where somebody else did."""
+    """The text and the game, if `leafwise.player` made it; otherwise None."""
 
     def __reduce__(self):
         if self.by_name is None:
@@ -62,7 +62,7 @@ class ByName:
 
 
 def player_by_name(text: str, game: Game, stream: Any) -> Any:
-    """Returns the player that a text names, with random numbers from `stream` on, None where it draws none."""
+    """Returns the player that a text names, drawing from `stream`; None for a player that draws nothing."""
     who = registry.player(text, game)
     if stream is not None:
         who.stream = stream
@@ -70,36 +70,37 @@ def player_by_name(text: str, game: Game, stream: Any) -> Any:
 
 
 def split(text: str) -> list[str]:
-    """Splits at commas outside quotes: a path that holds a comma or colon is quoted."""
+    """Splits at commas outside quotes: a path with a comma or colon is quoted."""
     words = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,"'])+""", text)
     return [re.sub(r"""["']""", "", word) for word in words]
 
 
 def named_ai(game: Game, text: str) -> Any:
-    """Returns the room's own player that `text` names, or None if it names none; raises ValueError for words it does not know.
+    """Returns the room's own player that `text` names; None if there is none. Raises ValueError for unknown words after the
+    name.
 
-    What it returns has `name` and `choose(state)`; one that draws has its random numbers in `stream`, an array [2] of
+    The player has `name` and `choose(state)`. One that draws has its random numbers in `stream`, an array [2] of
     `leafwise.envs.core.contract.stream` that its user may replace.
     """
     kind, _, rest = text.partition(":")
     make = game.ais.get(kind)
     if make is None or isinstance(make, OwnSearch):
         return None
-    found = asked_of_plugin(lambda: make(game, kind, split(rest)), f"player {text!r}: ")
-    found.name = text
-    return found
+    player = asked_of_plugin(lambda: make(game, kind, split(rest)), f"player {text!r}: ")
+    player.name = text
+    return player
 
 
-def own_programs(game: Game) -> dict[str, tuple[str, ...]]:
-    """Returns the players of a game's room: their names, and of each the texts that need nothing said besides."""
+def room_players(game: Game) -> dict[str, tuple[str, ...]]:
+    """Returns the players of a game's room: their names, and for each the texts that need no further options."""
     return {
         name: tuple(f"{name}:{word}" for word in made.words) if isinstance(made, Programs) else (name,)
         for name, made in game.ais.items()
     }
 
 
-def own_level(game: Game, level: str) -> str | None:
-    """Returns the text of the player that is of a level in this game alone; None where the level is as everywhere."""
+def room_level(game: Game, level: str) -> str | None:
+    """Returns the text of a game's own player for a level; None if the level is the same as in other games."""
     programs = [(name, made) for name, made in game.ais.items() if isinstance(made, Programs)]
     return next((f"{name}:{made.levels[level]}" for name, made in programs if level in made.levels), None)
 
@@ -111,11 +112,11 @@ def play_out(
     play: Callable[[State, int], State] = State.play,
     most: int = 0,
 ) -> State:
-    """Plays a game on from a decision, or from where chance acts, and returns its end.
+    """Plays a game from a decision or a chance stage to its end, and returns the last position.
 
-    `choose` returns the action of each decision; `settle` draws what chance does up to the next one, by `State.settle` or a dealer
-    (default: for games without chance). `play` returns the position after an action, and may keep it. `most` are the decisions
-    after which it returns the position then (0: the end).
+    `choose` returns the action at each decision. `settle` draws chance up to the next decision, by `State.settle` or a dealer
+    (default: for games without chance). `play` returns the position after an action, and may record it. After `most` decisions
+    the game stops there (0: no limit).
     """
     state = settle(state)
     for _ in range(most) if most else count():
@@ -126,35 +127,35 @@ def play_out(
 
 
 def rows_needed(game: Game) -> int:
-    """Returns how many scratch rows one greedy choice takes: the action's, and every open outcome."""
+    """Returns the number of scratch rows of one greedy choice: the action's, and every open outcome."""
     return 1 + max(
         game.max_stages * game.max_outcomes, game.max_actions * (game.rules.chance.make_expected is not None)
     )
 
 
 def compiled_greedy(game: Game, evaluator: Evaluator) -> Compiled:
-    """Returns the compiled `greedy_action` of a game and one of its hand-made scores."""
+    """Returns the compiled `greedy_action` of a game and a hand-made score."""
     spec = leaf_spec(evaluator, game.stages)
     return make_greedy(game.rules, evaluator.compiled, spec, game.room)
 
 
 @cache
 def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Compiled:
-    """Compiles `greedy_action` by an evaluator's `value`."""
+    """Compiles `greedy_action` for an evaluator's `value`."""
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     legal_actions, apply_action, chance_outcomes = rules.legal_actions, rules.apply_action, rules.chance_outcomes
-    asked, to_go, rule = spec.stages, spec.to_go, spec.rule
+    stages, to_go, rule = spec.stages, spec.to_go, spec.rule
     win, draw, loss = spec.win, spec.draw, spec.loss
 
     @bind(room, inline=True)
     def row_value(S, i, player, T):
-        """Returns player 0's value of row i, at which `player` acts (or TERMINAL, or CHANCE at the asked stage)."""
+        """Returns player 0's value of row i, at which `player` acts (or TERMINAL, or CHANCE at a stage of the evaluator)."""
         if player == TERMINAL and rule != EVALUATE:
             return finished_value(rule, win, draw, loss, returns(S, i, T))
-        worth = for_player_zero(value(S, i, T), player)
+        row_worth = for_player_zero(value(S, i, T), player)
         if to_go:
-            worth += returns(S, i, T)
-        return worth
+            row_worth += returns(S, i, T)
+        return row_worth
 
     @bind(room, inline=True)
     def expected_value(S, o, P, T):
@@ -164,15 +165,15 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
         P[top] = 1.0
         while True:
             share = P[top]
-            if share == 0.0:  # counted; probabilities are positive, so 0 can mark it
+            if share == 0.0:  # already counted: 0 marks it, since probabilities are positive
                 if top == o:
                     return total
                 top -= u64(1)
                 continue
-            # Chance opens its outcomes on the stack, each with its share; other rows are valued
+            # A chance row pushes its outcomes, each with its share; other rows are valued.
             P[top] = 0.0
             player = current_player(S, top, T)
-            if player == CHANCE and not is_asked(asked, stage(S, top, T)):
+            if player == CHANCE and not is_asked(stages, stage(S, top, T)):
                 first = top + u64(1)
                 n = u64(chance_outcomes(S, top, P, first, T))
                 for k in range(n):
@@ -183,7 +184,7 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
 
     @bind(room, inline=True)
     def prepare(S, i, o, P, T):
-        """Prepares nothing."""
+        """Does nothing."""
 
     @bind(room, inline=True)
     def expected(S, i, a, o, P, T):
@@ -191,12 +192,12 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
         apply_action(S, i, a, o, T)
         return expected_value(S, o, P, T)
 
-    if rules.chance.make_expected is not None and asked == DECISION:
+    if rules.chance.make_expected is not None and stages == DECISION:
         prepare, expected = rules.chance.make_expected(row_value)
 
     @bind(room)
     def greedy_action(S, i, o, A, P, R, T):
-        """Returns the best action of the decision at row i of S [rows, width], ties broken by stream R [2].
+        """Returns the best action of the decision at row i of S [rows, width]; stream R [2] breaks ties.
 
         Rows from o on, A [actions] and P [rows] are scratch.
         """
@@ -222,7 +223,7 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
 
 
 def compiled_sampled(game: Game, evaluator: Evaluator) -> Compiled:
-    """Returns the compiled `sampled_action` of a game and an evaluator; raises ValueError for one without a policy."""
+    """Returns the compiled `sampled_action` of a game for an evaluator; raises ValueError for one without a policy."""
     if evaluator.policy is None:
         raise UserError(f"{game.name}: expected an evaluator with a policy, got {evaluator.name!r}")
     return make_sampled(game.rules, evaluator.policy, game.room)
@@ -230,27 +231,27 @@ def compiled_sampled(game: Game, evaluator: Evaluator) -> Compiled:
 
 @cache
 def make_sampled(rules: Rules, policy: Compiled, room: Path) -> Compiled:
-    """Compiles `sampled_action` by an evaluator's `policy`."""
+    """Compiles `sampled_action` for an evaluator's `policy`."""
     legal_actions = rules.legal_actions
 
     @bind(room)
     def sampled_action(S, i, o, A, P, R, T):
-        """Returns an action of row i of S [rows, width] drawn from stream R [2], each as probable as the policy says.
+        """Returns an action of row i of S [rows, width], drawn from stream R [2] with the probabilities of the policy.
 
         A [actions] and P, of at least as many numbers, are scratch.
         """
         policy(S, i, P, T)
         n = legal_actions(S, i, A, T)
-        most, total = P[A[0]], 0.0
+        greatest, total = P[A[0]], 0.0
         for k in range(1, n):
-            most = max(most, P[A[k]])
+            greatest = max(greatest, P[A[k]])
         for k in range(n):
-            P[A[k]] = softmax_term(P[A[k]], most)
+            P[A[k]] = softmax_term(P[A[k]], greatest)
             total += P[A[k]]
-        left = uniform(R) * total
+        threshold = uniform(R) * total
         for k in range(n - 1):
-            left -= P[A[k]]
-            if left < 0:
+            threshold -= P[A[k]]
+            if threshold < 0:
                 return A[k]
         return A[n - 1]
 
@@ -271,44 +272,50 @@ def random_opponent(rules: Rules, room: Path) -> Compiled:
 
 
 class Chooser(Protocol):
-    """Chooses actions. One that draws has its random numbers in `stream`, which becomes the environment's."""
+    """Chooses actions. A player that draws has its random numbers in `stream`, which the environment replaces by its own."""
 
     def choose(self, state: State) -> int:
         """Returns the id (or name) of a legal action at a decision."""
 
 
 Opponent = str | Evaluator | Chooser | Callable[[State], int]
-"""What `opponent=` takes: a player's text, an evaluator, an object with `choose(state)`, or a function of the state. An evaluator's
-actions are drawn from its policy where it has one, else chosen as `greedy` does."""
+"""What `opponent=` accepts: a player's text, an evaluator, an object with `choose(state)`, or a function of the state. With an
+evaluator, actions are drawn from its policy if it has one, otherwise chosen as `greedy` does.
+"""
 
 
-class Seated(NamedTuple):
-    """An opponent as the step calls it."""
+class ResolvedOpponent(NamedTuple):
+    """An opponent in the form that the step calls."""
 
     act: Callable[..., Any] | None = None
-    """`(S, i, o, A, P, R, T)` -> the action at row i; rows and P from o on and A are scratch, R [2] the stream.
+    """`(S, i, o, A, P, R, T)` -> the action at row i; rows and P from o on and A are scratch, R [2] is the stream.
 
-    None: there is no opponent."""
+    None: there is no opponent.
+    """
     evaluator: Evaluator | None = None
-    """What it evaluates with, if `T` is to hold its weights."""
-    asked: bool = False
+    """The evaluator whose weights `T` has to contain, if any."""
+    is_python: bool = False
     """Whether `act` is a Python function."""
 
 
-def seated(game: Game, opponent: Opponent | None) -> Seated:
-    """Returns an opponent as the step calls it; raises ValueError, listing what there is, for what is none."""
+def resolve_opponent(game: Game, opponent: Opponent | None) -> ResolvedOpponent:
+    """Returns an opponent in the form that the step calls; raises ValueError, listing the known ones, for anything else."""
     if game.players == 1:
-        return Seated()
+        return ResolvedOpponent()
     if isinstance(opponent, str):
         return _named(game, opponent)
     if isinstance(opponent, Evaluator):
         by_policy = opponent.policy is not None
-        return Seated((compiled_sampled if by_policy else compiled_greedy)(game, opponent), opponent)
+        return ResolvedOpponent((compiled_sampled if by_policy else compiled_greedy)(game, opponent), opponent)
     if callable(getattr(opponent, "choose", None)):
-        return Seated(_asking(game, opponent, getattr(opponent, "name", type(opponent).__name__)), asked=True)
+        return ResolvedOpponent(
+            _python_opponent(game, opponent, getattr(opponent, "name", type(opponent).__name__)), is_python=True
+        )
     if callable(opponent):
         player = SimpleNamespace(choose=opponent)
-        return Seated(_asking(game, player, getattr(opponent, "__name__", "function")), asked=True)
+        return ResolvedOpponent(
+            _python_opponent(game, player, getattr(opponent, "__name__", "function")), is_python=True
+        )
     raise UserError(_expected(game, opponent))
 
 
@@ -318,14 +325,14 @@ def check_picklable(game: Game, opponent: Opponent | None) -> None:
         return
     try:
         pickle.dumps(opponent)
-    except Exception as problem:  # pickle raises whatever the object's own methods do
+    except Exception as problem:  # the object's own methods raise what they like
         raise UserError(
             f"{game.name}: expected an opponent that can be pickled, or named by a text, to copy the environment, "
             f"got {type(opponent).__name__}: {problem}"
         ) from None
 
 
-def _named(game: Game, text: str) -> Seated:
+def _named(game: Game, text: str) -> ResolvedOpponent:
     """Returns the opponent that a player's text names."""
     kind, _, rest = text.partition(":")
     words = split(rest)
@@ -333,13 +340,13 @@ def _named(game: Game, text: str) -> Seated:
         if text.endswith(":"):
             raise UnknownPlayer
         if text == "random":
-            return Seated(random_opponent(game.rules, game.room))
+            return ResolvedOpponent(random_opponent(game.rules, game.room))
         if kind == "greedy" and len(words) < 2 and "ties=first" not in words:
             words = [word for word in words if word != "ties=random"]
             evaluator = registry.leaf(words[0], game) if words else game.score()
             if evaluator.value is not None and not evaluator.python_only:
-                return Seated(compiled_greedy(game, evaluator), evaluator)
-        return Seated(_asking(game, registry.player(text, game), text), asked=True)
+                return ResolvedOpponent(compiled_greedy(game, evaluator), evaluator)
+        return ResolvedOpponent(_python_opponent(game, registry.player(text, game), text), is_python=True)
     except UnknownPlayer:
         raise UserError(_expected(game, text)) from None
     except UserError as problem:
@@ -347,14 +354,14 @@ def _named(game: Game, text: str) -> Seated:
 
 
 def _expected(game: Game, got: object) -> str:
-    """Returns the line that lists what there is."""
+    """Returns the line that lists the known opponents."""
     scores = [f"greedy:{name}" for name in game.scores]
-    own = [name for names in own_programs(game).values() for name in names]
-    known = ", ".join(["random", "greedy", *scores, *own, *registry.MORE_PLAYERS, "level:easy"])
+    own_players = [name for names in room_players(game).values() for name in names]
+    known = ", ".join(["random", "greedy", *scores, *own_players, *registry.MORE_PLAYERS, "level:easy"])
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
 
 
-def _asking(game: Game, player, name: str) -> Callable[..., int]:
+def _python_opponent(game: Game, player, name: str) -> Callable[..., int]:
     """Returns a player in the form of a compiled opponent; one with a `stream` draws from the environment's."""
     draws = hasattr(player, "stream")
 

@@ -1,4 +1,4 @@
-"""Anybody's program as a player, by the protocol of `leafwise.envs.core.programs`: `program:COMMAND,seconds=1`."""
+"""A program of anybody's as a player, by the protocol of `leafwise.envs.core.programs`: `program:COMMAND,seconds=1`."""
 
 from __future__ import annotations
 
@@ -21,49 +21,56 @@ PROGRAM = "program"
 LOADING = 120.0
 """Seconds that a program may take to start, and to begin a game."""
 LAST_PRINTED = 10
-"""Lines that a program printed last, which a report has."""
+"""Last printed lines that a report contains."""
 KNOWN = {**LIMITS, "allowance": Range(0, 86_400)}
-"""Options of a player: what `go` says, and the seconds after its time that a program may still answer."""
+"""Options of a player: the limits that `go` sends, and the seconds beyond its time that a program may still take."""
 OPTIONS = re.compile(rf"(?:,(?:{'|'.join(KNOWN)})=[^,\"']*)*$")
 
 
 class ProgramPlayer(ByName):
-    """Plays what a program answers; raises Forfeit where it breaks the protocol or a rule, fails, or takes too long.
+    """Plays the moves of a program; raises Forfeit if it breaks the protocol or a rule, fails, or takes too long.
 
-    The clock runs from the line `go` to the answer. A process that did not answer is ended, and the next game starts another. What
-    it prints is shown where `leafwise.envs.core.programs` says so; otherwise the report of a fault has the end of it.
+    The clock runs from the line `go` to the answer. A process that did not answer is ended, and the next game starts another.
+    What it prints is shown if `leafwise.envs.core.programs` says so; otherwise the report of a fault contains the end of it.
     """
 
     is_loaded = True
-    """A program is loaded when this is made; the first answer takes no longer than others."""
+    """A program is loaded when this object is made; the first answer takes no longer than others."""
     draws = True
-    """Nobody knows whether it draws."""
+    """True, since it is unknown whether the program draws."""
 
     def __init__(
         self, game: Game, name: str, command: Sequence[str], seed: int = 0, allowance: float = LATE, **limits: float
     ) -> None:
-        """Starts the process, and a game; raises ValueError for a program that does not start."""
+        """Starts the process, and a game; raises ValueError for a program that does not start.
+
+        Args:
+            seconds: time limit for an answer; none: no limit.
+            depth: a limit that is passed to the program, which may ignore it.
+            nodes: a limit that is passed to the program, which may ignore it.
+            allowance: seconds after the time limit in which an answer still counts.
+        """
         self.name, self.game, self.seed, self.allowance, self.limits = name, game, seed, allowance, limits
         self.info: Any = None
-        """What the program last told of its search."""
+        """The last message of the program about its search."""
         self._start(command)
         self._begin()
 
     def _start(self, command: Sequence[str], folder: Path | None = None, *, group: bool = True) -> None:
-        """Starts the process; raises ValueError where there is none such."""
+        """Starts the process; raises ValueError if that fails."""
         try:
             self._program = Engine(command, folder, shows=prints_are_shown(), group=group)
         except (OSError, ValueError, IndexError) as problem:
             raise UserError(f"expected a command that starts, got {command!r} ({problem})") from None
 
     def _begin(self, **more: Any) -> None:
-        """Starts a game; raises ValueError for a program that cannot, or does not load."""
+        """Starts a game; raises ValueError for a program that cannot start one, or does not load."""
         self._program.forget_lines()
         try:
             self._program.new(self.game.name, self.game.given_options, LOADING, seed=self.seed, **more)
         except NoAnswer as problem:
             self._program.kill()
-            what = f"it took more than {LOADING:g} s" if isinstance(problem, TimedOut) else said(problem)
+            what = f"it took more than {LOADING:g} s" if isinstance(problem, TimedOut) else failure_text(problem)
             last = self._program.last_lines(1) if isinstance(problem, Ended) else []
             where = f" ({'; '.join(filter(None, [problem.where, *last]))})" if problem.where or last else ""
             raise UserError(f"expected a program that loads, got: {what}{where}") from None
@@ -100,7 +107,7 @@ class ProgramPlayer(ByName):
         self.info = {**self.info, **info} if isinstance(self.info, dict) and isinstance(info, dict) else info
 
     def forfeit(self, state: State, problem: NoAnswer, took: str, where: str) -> Forfeit:
-        """Returns how the program has lost, with what its author wants to know; `took` says what was too long."""
+        """Returns the Forfeit of the program, with a report for its author; `took` says what took too long."""
         printed = self._program.last_lines(LAST_PRINTED)
         report = [
             *problem.report,
@@ -109,26 +116,26 @@ class ProgramPlayer(ByName):
             *(["it printed last:"] if printed else []),
             *(f"  {line}" for line in printed),
         ]
-        what = took if isinstance(problem, TimedOut) else said(problem)
+        what = took if isinstance(problem, TimedOut) else failure_text(problem)
         return Forfeit(f"{self.name}: {what} ({', '.join(filter(None, (problem.where, where)))})", tuple(report))
 
 
-def said(problem: NoAnswer) -> str:
-    """Returns what is said of a program that did not answer."""
+def failure_text(problem: NoAnswer) -> str:
+    """Returns the text for a program that did not answer."""
     return "its process ended" if isinstance(problem, Ended) and "status" in str(problem) else str(problem)
 
 
 def program_player(game: Game, text: str, seed: int) -> ProgramPlayer:
-    """Returns the player `program:COMMAND,seconds=1`; raises ValueError for what is none.
+    """Returns the player `program:COMMAND,seconds=1`; raises ValueError for a wrong text.
 
-    The options are the words at the end that stand outside quotes. The rest is split as a shell splits it (on Windows as every
-    command line there), and started without a shell.
+    The options are the words at the end outside quotes. The rest is split as a shell splits it (on Windows as command lines are
+    split there), and runs without a shell.
     """
     line = text.removeprefix(f"{PROGRAM}:")
-    found = OPTIONS.search(line)
-    assert found is not None
+    options_match = OPTIONS.search(line)
+    assert options_match is not None
     options: dict[str, float] = {}
-    for word in filter(None, found[0].split(",")):
+    for word in filter(None, options_match[0].split(",")):
         name, _, value = word.partition("=")
         kind = int if name in ("depth", "nodes") else float
         try:
@@ -136,7 +143,7 @@ def program_player(game: Game, text: str, seed: int) -> ProgramPlayer:
         except ValueError:
             raise UserError(f"player {text!r}: expected a number for {name}, got {value!r}") from None
         options[name] = need_in(number, KNOWN[name], name, kind=kind)
-    line = line[: found.start()].strip()
+    line = line[: options_match.start()].strip()
     try:
         command = line if sys.platform == "win32" else shlex.split(line)
     except ValueError as problem:

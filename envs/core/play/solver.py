@@ -1,4 +1,4 @@
-"""Exact solvers: what they answer, the same for every game, and the player made of one."""
+"""Exact solvers: their answers, the same for every game, and a player that uses one."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from leafwise.envs.core.ranges import Range, need_among, need_in, ranged
 
 @dataclass(frozen=True)
 class Solution:
-    """The exact answer to a position, for the player to move; partial if the solver was stopped."""
+    """The exact solution of a position, for the player to move; partial if the solver was stopped."""
 
     value: float | None
-    """1 win, 0 draw, -1 loss, between them in games of chance; None where stopped before it was known."""
+    """1 win, 0 draw, -1 loss, in between for games of chance; None if the solver stopped before it was known."""
     score: int | None
-    """How soon, in the room's convention; None in games that define none, or where stopped before it was known."""
+    """How soon the game ends, in the room's convention; None if the game defines none, or the solver stopped before."""
     best_actions: tuple[str, ...] = ()
-    """Every action that keeps the value (and the score, where there is one), by id; with "none" asked, just one."""
+    """Every action that keeps the value (and the score, if there is one), by id; only one for the question "none"."""
     action_values: Mapping[str, float] = field(default_factory=dict)
-    """Action -> what it is worth, in the unit of `value`."""
+    """Action -> its value, in the unit of `value`."""
     action_scores: dict[str, int] | None = None
-    """Action -> its score, where the game defines one."""
+    """Action -> its score, if the game defines one."""
     line: tuple[str, ...] = ()
-    """Best play from here to the end, or to where chance acts."""
+    """The principal variation to the end, or to the next chance stage."""
     nodes: int = 0
     """Positions visited."""
     depth: int = 0
@@ -43,52 +43,52 @@ class Solution:
     bounds: tuple[float, float] = (-1, 1)
     """Lowest and highest score (or value) that is still possible."""
     complete: bool = True
-    """False where stopped before everything that was asked for was known."""
+    """False if the solver stopped before everything asked for was known."""
     note: str = ""
     """What the values leave out, for people; "" if nothing."""
 
     @classmethod
     def of(cls, **fields: Any) -> Solution:
-        """Returns a solution with all these fields, in a third of the time that the constructor takes."""
+        """Returns a solution with all these fields, in a third of the constructor's time."""
         made = object.__new__(cls)
         made.__dict__.update(fields)
         return made
 
 
 WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
-"""What exact values are called."""
+"""The names of exact values."""
 QUESTIONS = ("all", "best", "none", "move")
-"""What a solver may be asked of each action; "move" asks for one best action, without the line that follows it."""
+"""What a solver may be asked about actions; "move" asks for one best action, without the line after it."""
 
 
 def check_question(game: Game, state: State, actions: str) -> None:
-    """Raises ValueError for an unknown `actions`, or a state of another game."""
+    """Raises ValueError for an unknown `actions`, or for a state of another game."""
     if state.game != game:
         raise UserError(f"solver of {game!r}: expected a position of this game, got {state!r}")
     need_among(actions, QUESTIONS, "actions")
 
 
 class Solver(Protocol):
-    """An exact solver with memory of its own: one position at a time, many after one another."""
+    """An exact solver with its own memory: it solves one position at a time, many after one another."""
 
     game: Game
     stop: Bytes
     """Set `stop[0] = 1`, from another thread, to end the search within some thousand nodes."""
 
     def solve(self, state: State, actions: str = "all") -> Solution:
-        """Solves a position; `actions` says what is asked of each action: "all" values, the "best" only, or "none".
+        """Solves a position; `actions` is the question about actions: "all" values, only the "best", or "none".
 
-        "move" asks for the first action of the line, and spares the rest of it.
+        "move" asks for the first action of the line, and saves computing the rest.
 
         Raises ValueError for a position of another game or an unknown `actions`.
         """
 
     def known(self) -> dict[str, Any]:
-        """Returns what the search under way knows: `bounds` and `nodes`. Safe to call from another thread."""
+        """Returns what the running search knows so far: `bounds` and `nodes`. Safe to call from another thread."""
 
 
 def exact_words(solution: Solution, state: State, solver: Solver) -> dict[str, str]:
-    """Returns what each action is worth in words: `win in 4` of the winner's moves, where the solver knows how soon."""
+    """Returns the value of each action in words: `win in 4`, counted in the winner's moves if the solver knows how soon."""
     soon, scores = getattr(solver, "moves_left", None), solution.action_scores or {}
     return {
         name: (WORDS.get(value) or f"{50 * (1 + value):.2f} %")
@@ -98,13 +98,13 @@ def exact_words(solution: Solution, state: State, solver: Solver) -> dict[str, s
 
 
 MOST_TABLE_MB = 65536
-"""Most memory for a solver's table."""
+"""The largest solver table."""
 
 
 def need_solver(game: Game) -> tuple[ExactSolver, float]:
-    """Returns a game's solver and the least MB that it takes.
+    """Returns a game's solver and the least MB that it needs.
 
-    Raises ValueError for a game that has none, and for a variant that it does not solve.
+    Raises ValueError for a game without a solver, and for a variant that it does not solve.
     """
     solver = game.solver
     if solver is None:
@@ -113,19 +113,19 @@ def need_solver(game: Game) -> tuple[ExactSolver, float]:
 
 
 def named(made: Callable[..., Any] | str) -> Callable[..., Any]:
-    """Returns a function that is given as it is or by where it is, MODULE:NAME."""
+    """Returns a function, given as it is or as MODULE:NAME."""
     if callable(made):
         return made
     module, _, name = made.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
 
 
 @ranged()
 def exact_solver(game: Game, table_mb: Annotated[float, Range(0, MOST_TABLE_MB, above=True, unit="MB")] = 64) -> Solver:
     """Returns the exact solver of a game, with its compiled code loaded and a table of at most `table_mb`.
 
-    Raises ValueError for a game that has none, or a table that is too small or too large for this machine.
+    Raises ValueError for a game without a solver, or a table that is too small or too large for this machine.
     """
     solver, least = need_solver(game)
     need_in(table_mb, Range(least, unit="MB"), "a table", game.name)
@@ -137,42 +137,47 @@ def exact_solver(game: Game, table_mb: Annotated[float, Range(0, MOST_TABLE_MB, 
 
 
 UNKNOWN = 2
-"""What `Labels` say of a row whose search was given up."""
+"""The label of a row whose search reached its limit."""
 
 
-class Labels(Protocol):
-    """Exact outcomes of positions that a search of so many nodes solves, without an opening table."""
+class LabelSolver(Protocol):
+    """Labels positions with exact outcomes, by a search with a limit of nodes and without an opening table."""
 
     def __call__(self, rows: Array, first: Ints, nodes: int) -> NDArray[np.int8]:
-        """Returns what rows [n, width] are worth to the player to move: 1, 0 or -1, or UNKNOWN.
+        """Returns the values of rows [n, width] for the player to move: 1, 0 or -1, or UNKNOWN.
 
-        None is finished. They are of games one after another, `first` [n] the number of each one's first row; of a game those
-        before the last that takes more than `nodes` are unknown.
+        No row is finished. The rows belong to games one after another; `first` [n] is the number of the first row of each row's
+        game. Within a game, all rows before the last one that needs more than `nodes` are unknown.
         """
 
 
-def exact_labels(game: Game, table_mb: float) -> Labels:
-    """Returns the labels of a game whose room has some, with a table of at most `table_mb`; raises ValueError for others."""
+def exact_labels(game: Game, table_mb: float) -> LabelSolver:
+    """Returns the label solver of a game, with a table of at most `table_mb`; raises ValueError for a game without one."""
     return asked_of_plugin(lambda: labels_of(game)(game, table_mb))
 
 
 def labels_of(game: Game) -> Any:
-    """Returns what makes the labels of a game; raises ValueError for a game that has none."""
+    """Returns the function that makes a game's label solver; raises ValueError for a game without one."""
     if game.solver is None or game.solver.labels is None:
         raise UserError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
     return named(game.solver.labels)
 
 
 LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.05, "best": 0.0}
-"""Share of its moves that an easier player draws at random, the weakest first."""
+"""Share of its moves that an easier player draws at random, the weakest level first."""
 
 
 class SolverPlayer(ByName):
-    """Plays a best action, the first of them on the solver's line, or with a certain share any legal one."""
+    """Plays the first action of the solver's line, or with a certain probability any legal one."""
 
     def __init__(
         self, game: Game, level: str = "best", seed: int = 0, table_mb: float = 64, name: str = "solver"
     ) -> None:
+        """Makes the solver; raises ValueError for another level, or a variant that it does not solve.
+
+        Args:
+            level: how strongly it plays; all but the best draw a share of their moves at random.
+        """
         need_among(level, LEVELS, "level", "solver")
         self.name = name
         self.solver = exact_solver(game, table_mb)
@@ -181,7 +186,7 @@ class SolverPlayer(ByName):
 
     @property
     def draws(self) -> bool:
-        """Whether some of its moves are drawn."""
+        """Whether some of its moves are random."""
         return self.blunder > 0
 
     def choose(self, state: State) -> int:
@@ -200,7 +205,7 @@ def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
 
 
 class FunctionPlayer(ByName):
-    """Plays what a function chooses."""
+    """A player whose moves a function chooses."""
 
     def __init__(self, name: str, choose: Callable[[State], int]) -> None:
         self.name = name

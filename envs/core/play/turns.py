@@ -1,4 +1,4 @@
-"""Whole turns: what a player decides until chance or the other player acts, for games whose people think in them."""
+"""Whole turns: all actions of a player until chance or the other player acts, for games in which people think so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 
 MOST_TURNS = 5000
-"""Positions within the turns of a decision; where there are more, people are told single actions."""
+"""Positions within the turns of a decision; if there are more, people see single actions."""
 
 
 class Turn(NamedTuple):
@@ -20,51 +20,51 @@ class Turn(NamedTuple):
     actions: tuple[str, ...]
     after: State
     cost: int
-    """Units of search depth."""
+    """Its cost in search depth."""
 
     @property
     def name(self) -> str:
-        """How people write it: `8/5 6/5`."""
+        """The turn as people write it: `8/5 6/5`."""
         return " ".join(self.actions)
 
 
 def turns_of(state: State) -> list[Turn]:
-    """Returns the turns of a decision, one of those that end alike.
+    """Returns the turns of a decision, one for each position that they end in.
 
-    Empty where the game's people think in single actions (`Text.whole_turns`), and for more positions than MOST_TURNS.
+    Empty if the game's people think in single actions (without `Text.whole_turns`), and for more positions than MOST_TURNS.
     """
     game, player = state.game, state.current_player
     if not game.text.whole_turns or player < 0:
         return []
-    found: list[Turn] = []
-    left, seen = [Turn((), state, 0)], set()
-    while left:
-        names, here, cost = left.pop()
-        for a in here.legal_actions:
-            after = here.play(a)
+    turns: list[Turn] = []
+    stack, seen = [Turn((), state, 0)], set()
+    while stack:
+        names, position, cost = stack.pop()
+        for a in position.legal_actions:
+            after = position.play(a)
             if after in seen:
                 continue
             seen.add(after)
-            spent = cost + int(game.calls.action_cost(here.rows(), np.uint64(0), np.int64(a), game.thread_tables))
-            turn = Turn((*names, game.actions[a]), after, spent)
-            (left if after.current_player == player else found).append(turn)
+            total = cost + int(game.calls.action_cost(position.rows(), np.uint64(0), np.int64(a), game.thread_tables))
+            turn = Turn((*names, game.actions[a]), after, total)
+            (stack if after.current_player == player else turns).append(turn)
         if len(seen) > MOST_TURNS:
             return []
-    return found
+    return turns
 
 
 def played_in_order(state: State, names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the actions of the whole turn that begins a list of names, in an order in which they can be played; () for none.
+    """Returns the actions of the whole turn at the start of a list of names, in an order that can be played; () for none.
 
     People may name them in any order.
     """
-    found = turns_of(state)
-    for length in sorted({len(turn.actions) for turn in found}, reverse=True):
+    turns = turns_of(state)
+    for length in sorted({len(turn.actions) for turn in turns}, reverse=True):
         try:
             wanted = sorted(state.game.action(name) for name in names[:length])
         except UserError:  # what chance did after a shorter turn
             continue
-        for turn in found:
+        for turn in turns:
             if wanted == sorted(map(state.game.action, turn.actions)):
                 return turn.actions
     return ()

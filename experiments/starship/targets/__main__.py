@@ -114,20 +114,24 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         + [f"{row['met']:.3f}", f"{row['error']:.2f}", f"{row['quality']:.3f}"]
         for row in results["rows"]
     ]
-    head = "preset | asked for | met at once | error | met within 8 attempts | error | quality"
+    head = "preset | targets | share met at once | error | share met within 8 attempts | error | quality"
     return [
-        "# Ships that are asked for",
+        "# Starship: ships with given targets",
         "",
-        f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time: "
-        f"{config.ships} ships of the generator for each row, seeds from {config.first_seed:,} on.",
+        "How often the generator builds a ship that meets its targets, such as 24 seats: at the first attempt, "
+        "and within eight attempts. "
+        f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time. "
+        f"Each row has {config.ships} ships, with seeds from {config.first_seed:,} on.",
         "",
         *table(head, rows),
         "",
         "![Frigates; the lower three have a target each: thruster score 16, 96 seats, all weapons astern](gallery.png)",
         "",
-        "A ship meets its targets if it is valid and has exactly what was asked for. Up to five seats more are allowed, because "
-        "rooms have two or six. The error is the sum of the differences in points, seats and firepower of each direction, also of "
-        "ships that are not valid. Both are given for first attempts and for up to eight attempts. Quality is the mean over valid "
+        "A ship meets its targets if it is valid and has exactly these values. Up to five more seats are "
+        "allowed, because rooms have two "
+        "or six. The error is the mean over all ships, valid or not: the sum of the differences in thrust, seats "
+        "and firepower of each "
+        "direction. Quality is the mean over valid "
         "ships. It still rewards 40 % of the firepower ahead, whatever the target.",
     ]
 

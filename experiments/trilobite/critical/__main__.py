@@ -189,7 +189,7 @@ def kept_table(positions: list[PositionRow], results: Results, kind: str) -> lis
     """Returns the section of a kind of positions."""
     groups = {name: [p.kind == kind and has(p) for p in positions] for name, has in GROUPS.items()}
     groups = {name: chosen for name, chosen in groups.items() if any(chosen)}
-    head = " | ".join(["player", "ms a move:", *(f"{name} ({sum(chosen)})" for name, chosen in groups.items())])
+    head = " | ".join(["player", "ms per move:", *(f"{name} ({sum(chosen)})" for name, chosen in groups.items())])
     rows = [
         [f"`{name}`", f"{result['ms']:.2f}", *(kept_share(result["kept"], chosen) for chosen in groups.values())]
         for name, result in results.items()
@@ -208,9 +208,12 @@ def games_table(results: Results) -> list[str]:
             counts = " / ".join(str(ends.count(letter)) for letter in "WDL")
             points = share({"mean": pairs.mean(), **bounds(points_interval(pairs))})
             rows.append([f"`{name}`", str(len(ends)), counts, points, f"{empty.count('W')} of {len(empty)}"])
-    head = "player | games: | won / drawn / lost | share of the points (95 %) | wins from the empty board"
-    title = "## Games against perfect play, from drawn openings, both seats"
-    return ["", title, "", "Perfect play against itself: 50 %.", "", *table(head, rows)]
+    head = "player | games: | won / drawn / lost | share of the points (95 % interval) | wins from the empty board"
+    title = "## Games against perfect play"
+    what = (
+        "Each opening is a draw with perfect play, and is played from both seats. Perfect play has 50 % against itself."
+    )
+    return ["", title, "", what, "", *table(head, rows)]
 
 
 def known(config: Config) -> tuple[Results, str]:
@@ -231,14 +234,16 @@ def about(name: str, model: str) -> dict[str, str]:
 def report(config: Config, positions: list[PositionRow], results: Results) -> None:
     """Writes the page."""
     spent = (
-        f" and takes {results['solver']['ms']:.1f} ms a critical position (row `solver`)" if "solver" in results else ""
+        f". It takes {results['solver']['ms']:.1f} ms for a critical position (row `solver`)"
+        if "solver" in results
+        else ""
     )
     lines = [
         "# Connect Four: critical positions and perfect play",
         "",
         "A position is critical if some legal move keeps the game's value and another does not. Intervals are 95 % intervals.",
         f"The exact solver makes no error{spent}.",
-        "So the networks show what learning achieves; the strongest player of the package is the solver.",
+        "So the solver is the strongest player of the package, and the networks show how much can be learned without it.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):
         lines += kept_table(positions, results, kind)

@@ -184,10 +184,10 @@ class Workloads:
         return {"one": one_by_one, "all": with_actions, "batch": together}[how]
 
     def learned_moves(self, rest):
-        from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+        from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 
         there = module("td")
-        network = NTupleNetwork.create(self.game, Shape(parse_tuples(NINE_TUPLES)))
+        network = NTupleNetwork.create(self.game, NTupleShape(parse_tuples(NINE_TUPLES)))
         trainer, T = there.new_trainer(self.game, 1), self.game.tables(network.evaluator("td"))
         run = there.kernels(network).td_games
 

@@ -31,15 +31,15 @@ from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.network import torch_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
-from leafwise.training.batches import NOBODY, How, SideBySide
+from leafwise.training.batches import NOBODY, PlayOptions, SideBySide
 from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import MOVES, Trainer, kernels, new_trainer
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder
+from leafwise.training.selfplay.games import SearchRecorder
 
 ReferenceSearch = Callable[[State, int], tuple[dict[int, float], int]]
 
@@ -409,7 +409,7 @@ def bench_modules(game: Game, seconds: float) -> dict[str, float]:
         )
         inputs = torch.from_numpy(network.describe(rows, game.tables())[0])
         games = SideBySide(game, [network.evaluator(name)], 1)
-        how = How(np.full(WHOLE, 12)), np.full(WHOLE, NOBODY)
+        how = PlayOptions(np.full(WHOLE, 12)), np.full(WHOLE, NOBODY)
         games.play(np.arange(1, dtype=np.uint64), how[1], how[0])
         games.searches[0].asked, calls = 0, 0
         with torch.inference_mode():
@@ -430,7 +430,7 @@ def bench_td(game: Game, name: str, seconds: float) -> dict[str, float]:
 
     Actors share the tables, and each plays and learns in its own thread.
     """
-    network = NTupleNetwork.create(game, Shape(parse_tuples(SETS[name])))
+    network = NTupleNetwork.create(game, NTupleShape(parse_tuples(SETS[name])))
     T, run = game.tables(network.evaluator(name)), kernels(network).td_games
     options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, T
     trainers = [new_trainer(game, key) for key in (1, 2)]
@@ -467,7 +467,7 @@ def bench_selfplay(game: Game, seconds: float) -> dict[str, float]:
     for depth, nodes in ((1, 0), (2, 0)) if game.players == 2 else ((1, 30),):
         config = selfplay.Config(game=game.name, plies=12 if game.players == 2 else 0, depth=depth, nodes=nodes)
         network = random_network(game, config.hidden)
-        recorder = Recorder([game], network, config, positions=PIECE)
+        recorder = SearchRecorder([game], network, config, positions=PIECE)
         recorder.warm()
         recorded, key, start = 0, 0, process_time()
         while not key or process_time() - start < seconds:

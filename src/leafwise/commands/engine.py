@@ -153,7 +153,7 @@ class ProtocolServer:
                 result = Search(state.game, self.who.search.evaluator, depth=1)(state)
                 assert result.action is not None
                 action = result.action
-            if (last := getattr(self.who, "found", None)) is not None:
+            if (last := getattr(self.who, "result", None)) is not None:
                 self.say(info={"depth": last.depth, "nodes": last.nodes, "value": last.value, "seconds": last.seconds})
             self.say(move=state.game.actions[action])
         except ValueError as problem:

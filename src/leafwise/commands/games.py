@@ -55,7 +55,7 @@ def known(env_id: str) -> tuple[Reference, ...]:
 
 def described(game: Game) -> dict[str, Any]:
     """Returns the description of a game by field."""
-    from leafwise.envs.core.play.players import own_programs  # which imports numba
+    from leafwise.envs.core.play.players import room_players  # which imports numba
     from leafwise.models.players import best_player
 
     return {
@@ -68,7 +68,7 @@ def described(game: Game) -> dict[str, Any]:
         "scores": list(game.scores),
         "default_score": game.default_score,
         "best": best_player(game),
-        "own_players": [text for texts in own_programs(game).values() for text in texts],
+        "own_players": [text for texts in room_players(game).values() for text in texts],
         "rewards": list(game.reward_names),
         "reference": {f"{short}-v0": [asdict(one) for one in known(f"{short}-v0")] for short in game.ids},
     }

@@ -49,7 +49,7 @@ def check(name: str) -> None:
         raise UserError(f"expected a name of small letters, digits and _, beginning with a letter, got {name!r}")
     if name in (*games(), TEMPLATE):
         raise UserError(f"expected a new name, got the game {name!r}")
-    taken = {short for game in listed().values() for short in game.told["ids"]}
+    taken = {short for game in listed().values() for short in game.fields["ids"]}
     if id_of(name) in taken:
         raise UserError(f"expected a name with a new id, got {name!r}: the id {id_of(name)!r} is taken")
 

@@ -109,10 +109,10 @@ class Session:
 
     def __init__(self, state: State, stream: Words, seats: dict[int, Player | None], seed: int | None = None) -> None:
         """`seats` has the player of each seat, None for a person. Chance at the start is drawn from `stream`."""
-        from leafwise.envs.core.play.gamefile import Recorder
+        from leafwise.envs.core.play.gamefile import GameRecorder
 
         names = [HUMAN if (who := seats[seat]) is None else who.name for seat in range(state.game.players)]
-        self.recorder = Recorder(state, names, seed)
+        self.recorder = GameRecorder(state, names, seed)
         self.recorder.settle(stream)
         self.stream, self.seats = stream, seats
         self.before: list[tuple[int, Words]] = []

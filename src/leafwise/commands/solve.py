@@ -58,13 +58,13 @@ def read_position(game: Game, text: str, *, chance: bool = False) -> State:
 
     Outcomes of chance stand among the moves, by name. A chance node is refused unless `chance` says that the solver takes one.
     """
-    from leafwise.envs.core.play.by_name import after_moves, is_position, move_names, outcomes_told
+    from leafwise.envs.core.play.by_name import after_moves, is_position, move_names, outcomes_text
 
     state = (
         game.parse(text) if is_position(game, text) else after_moves(game.start(), move_names(game, text), text.strip())
     )
     if state.is_chance and not chance:
-        raise UserError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
+        raise UserError(f"{game.name}: expected what chance does next, {outcomes_text(state)}, got {text.strip()!r}")
     return state
 
 

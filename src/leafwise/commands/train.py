@@ -15,7 +15,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.option_help import definitions, paragraphs
 from leafwise.envs.registry import check_name, game, games, option_types
-from leafwise.training.execution import check_places
+from leafwise.training.execution import check_backend
 from leafwise.training.runs.files import config_file
 from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
 from leafwise.training.runs.run_options import option_text, parse_options, take_option
@@ -164,7 +164,7 @@ def requested_runs(words: Sequence[str]) -> tuple[Method, Any, Path | None, Seed
         _, config, file = requested_run([*rest, "--run", str(path), "--seed", str(seed), *more])
         configs.append(config)
     processes = options.get("processes", 1 if cluster else min(count, os.cpu_count() or 1))
-    check_places(processes, cluster)
+    check_backend(processes, cluster)
     return method, configs[0], file, SeededRuns(folder, configs, processes, cluster)
 
 

@@ -8,13 +8,22 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from leafwise.analysis import Analyst, exact_turns, need_playable, position_json, stop_of, stopped_after, turn_values
+from leafwise.analysis import (
+    Analyst,
+    exact_turns,
+    has_solver,
+    need_playable,
+    position_json,
+    stop_of,
+    stopped_after,
+    turn_values,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Following, companion_of
-from leafwise.envs.core.play.players import own_programs
+from leafwise.envs.core.play.players import room_players
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver, exact_words
 from leafwise.envs.core.play.turns import turns_of
 from leafwise.models.leaves import named_leaf
@@ -23,10 +32,9 @@ from leafwise.models.units import CHANCE_WITH_DRAWS
 from leafwise.review import ending_text, reviewed_moves
 from leafwise.search import Result, Search, Stopped
 from leafwise.search.players import BEST, load_code, search_of
-from leafwise.search.result import principal_line
+from leafwise.search.result import principal_variation
 from leafwise.web import games
 from leafwise.web.games import (
-    has_solver,
     leaf_source,
     need_game,
     need_offered,
@@ -184,7 +192,7 @@ def line_of(analyst: Analyst, result: Result) -> tuple[str, ...]:
         left -= 1
         return analyst(state, LINE_SECONDS).action if left > 0 else None
 
-    return principal_line(result.state, result.action, answer)
+    return principal_variation(result.state, result.action, answer)
 
 
 def words_of_line(state: State, line: tuple[str, ...]) -> dict[str, list[str]]:
@@ -203,7 +211,7 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
     def made() -> Any:
         """Makes the player; a search or a game's own program chooses a first move, so that its code is loaded."""
         who: Any = named_player(text, game)
-        if search_of(who) or text in own_programs(game):
+        if search_of(who) or text in room_players(game):
             load_code(getattr(who, "strong", who), game.new(0))
         return who
 

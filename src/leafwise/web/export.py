@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.compile.cache import cache_root
-from leafwise.envs.core.compile.wasm import BASE, ENVIRONMENT, image, linked, need_linker, recipe
+from leafwise.envs.core.compile.wasm import BASE, ENVIRONMENT, image, linked, module_hash, need_linker
 from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import own_folder, read_text
@@ -39,7 +39,7 @@ from leafwise.models.tensors import write_atomically
 from leafwise.models.units import units_of, why_no_units
 from leafwise.search import Search
 from leafwise.search.answering import make_answer
-from leafwise.search.engine import FEWEST, MORE
+from leafwise.search.engine import FIRST_NODES, NODES_FACTOR
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import BEST
 from leafwise.search.search_options import ROUNDED
@@ -65,7 +65,7 @@ VIEWS = (
     *("call", "S", "actions", "values", "visits", "is_bound", "figures", "tree.counts"),
     *("B.P", "B.counts", "B.deadline", "B.options.cutoff", "B.options.node_cost", "B.options.recall"),
 )
-"""Fields of `leafwise.search.answering.Memory` that the page reads and writes."""
+"""Fields of `leafwise.search.answering.HostMemory` that the page reads and writes."""
 MOST_KEPT = 64
 """Number of packed memories that are cached for later exports."""
 DEPTHS = (1, 2, 3, 4, 6, 8)
@@ -284,7 +284,7 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     deepest = MAX_DEPTH if game.search.decisions_per_depth == 1 else DEEPEST
     search = Search(game, evaluator, seconds=1.0, depth=deepest, table_mb=TABLE_MB)
     answer, memory = make_answer(search, Mcts(game, evaluator, memory_mb=TREE_MB))
-    module = Path(kept, f"{recipe(answer, *memory)}.wasm")
+    module = Path(kept, f"{module_hash(answer, *memory)}.wasm")
     if not module.exists():
         write_atomically(module, linked(answer, *memory))
     laid, most = image(memory._fields, memory), search._B.options.most
@@ -297,7 +297,7 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
         "places": {path: address for path, address in laid.places.items() if path in VIEWS},
         "figures": game.text.figures,
         "depth": search.depth,
-        "growth": {"first": FEWEST, "more": MORE, "rounded": ROUNDED} if game.search.nodes else None,
+        "growth": {"first": FIRST_NODES, "more": NODES_FACTOR, "rounded": ROUNDED} if game.search.nodes else None,
         "most": most if math.isfinite(most) else None,
     }
     Path(out, "memory.json").write_text(json.dumps(about))

@@ -6,7 +6,6 @@ is a run, where NAME is its folder in the folder of runs. `named:NAME` is a play
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,16 +16,16 @@ from typing import Any
 
 import msgspec
 
-from leafwise.analysis import ending
+from leafwise.analysis import ending, has_solver
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError, printable, short
 from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.play.by_name import outcome_names
-from leafwise.envs.core.play.gamefile import GameRecord, Recorder, Step, read_games
-from leafwise.envs.core.play.players import named_ai, own_programs
-from leafwise.envs.core.play.solver import LEVELS, need_solver
+from leafwise.envs.core.play.gamefile import GameRecord, GameRecorder, Step, read_games
+from leafwise.envs.core.play.players import named_ai, room_players
+from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import LEARNED, is_for, shipped_model
@@ -183,15 +182,6 @@ def leaf_source(leaf: str) -> str:
 
 
 @lru_cache(VARIANTS)
-def has_solver(game: Game) -> bool:
-    """Whether the game has an exact solver for this variant."""
-    with contextlib.suppress(UserError):
-        need_solver(game)
-        return True
-    return False
-
-
-@lru_cache(VARIANTS)
 def programs(game: Game) -> tuple[str, ...]:
     """Returns the texts of the game's own programs that need no options.
 
@@ -201,7 +191,7 @@ def programs(game: Game) -> tuple[str, ...]:
     if game.given_options and not game.max_outcomes:
         return ()
     usable: list[str] = []
-    for name, texts in own_programs(game).items():
+    for name, texts in room_players(game).items():
         with suppress(UserError):  # a program that needs options
             if name != "solver" and (texts != (name,) or named_ai(game, name) is not None):
                 usable += texts
@@ -263,9 +253,9 @@ def tell_state(request: StateRequest, context: JobContext) -> dict[str, Any]:
 
 def replayed(
     game: Game, text: str, names: Sequence[str], players: Sequence[str] = (), seed: int | None = None
-) -> Recorder:
+) -> GameRecorder:
     """Plays steps by name from a position ("": the start); raises ValueError for an impossible step."""
-    recorder = Recorder(game.parse(text) if text else game.start(), players, seed)
+    recorder = GameRecorder(game.parse(text) if text else game.start(), players, seed)
     for number, name in enumerate(names, start=1):
         try:
             (recorder.happen if recorder.state.is_chance else recorder.play)(name)

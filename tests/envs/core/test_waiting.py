@@ -23,7 +23,7 @@ Told = list[tuple[str, int]]
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """Everything lasts long enough to be told, and is counted; what was told, with its seconds."""
     found: Told = []
-    monkeypatch.setattr(telling, "_watch", telling._Watch())
+    monkeypatch.setattr(telling, "_reporter", telling._WaitReporter())
     monkeypatch.setattr(telling, "SAID_SECONDS", 0.0)
     monkeypatch.setattr(telling, "TICK_SECONDS", 0.001)
     telling.tell_by(lambda *what: found.append(what))
@@ -47,7 +47,7 @@ def test_pieces_are_one_wait_and_what_follows_is_told_after_it(told: Told) -> No
 def test_what_is_quick_is_not_told(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "SAID_SECONDS", 1e9)
     with waiting(WHAT):
-        thread = telling._watch._thread
+        thread = telling._reporter._thread
         monkeypatch.setattr(telling, "GAP_SECONDS", 0.0)
     assert thread
     thread.join()

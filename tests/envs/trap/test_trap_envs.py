@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.check.door import PLAIN
 from leafwise.envs.core.check.inspection import inspect_game
+from leafwise.envs.core.check.rule_caller import PLAIN
 from leafwise.envs.core.contract.stream import new_stream, u64
 from leafwise.envs.core.gym.env_page import page
 from leafwise.envs.core.gym.vector import GameVectorEnv

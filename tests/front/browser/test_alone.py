@@ -15,7 +15,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.gamefile import Recorder
+from leafwise.envs.core.play.gamefile import GameRecorder
 from leafwise.web.games import read_file
 from leafwise.web.requests import FileRequest
 from leafwise.web.workers import JobContext
@@ -107,7 +107,7 @@ def test_the_foot_links_notice(page: Page, site: tuple[str, str]) -> None:
 
 def test_game_files_are_read_as_python_reads_them(page: Page, site: tuple[str, str]) -> None:
     games = [leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)]
-    first, second = (Recorder(game.start(), ["one", "two"], 7, "words") for game in games)
+    first, second = (GameRecorder(game.start(), ["one", "two"], 7, "words") for game in games)
     for recorder in (first, second):
         recorder.play_out(lambda state: state.legal_actions[-1], new_stream(1))
     file = f"{first.record()}\n{second.record()}"

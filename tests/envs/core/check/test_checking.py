@@ -17,8 +17,8 @@ import leafwise
 from games import coins, planted, solitaire
 from leafwise.envs.core.check import checking
 from leafwise.envs.core.check.checking import INSIDE, Checked, ContractError, check_game, load
-from leafwise.envs.core.check.door import arrays_of
-from leafwise.envs.core.check.walk import CYCLES, SUSPICIOUS, Kinds, Met, chi_square_score
+from leafwise.envs.core.check.rule_caller import arrays_of
+from leafwise.envs.core.check.walk import CYCLES, SUSPICIOUS, ChanceVisit, Kinds, chi_square_score
 from twins.solitaire import Twin
 
 # The whole of `check_game`: three builds, a twin, and one clear line for what cannot be checked.
@@ -111,9 +111,9 @@ def test_the_rarest_kind_of_turn_comes_first() -> None:
     kinds = Kinds()
     row = np.zeros(1, dtype=np.uint64)
     for decisions in (*range(3), *range(3), 5):
-        kinds.add(Met(row, 1, 3, decisions % 2, decisions, decisions))
-    kinds.add(Met(row, 1, 1, 0, 7, 7))  # nothing to be counted
-    told = [met.decisions for met in iter(kinds.next, None)]
+        kinds.add(ChanceVisit(row, 1, 3, decisions % 2, decisions, decisions))
+    kinds.add(ChanceVisit(row, 1, 1, 0, 7, 7))  # nothing to be counted
+    told = [visit.decisions for visit in iter(kinds.next, None)]
     assert told[0] == 5
     assert sorted(told) == [0, 1, 2, 5]
     assert max(CYCLES) >= 8

@@ -9,16 +9,16 @@ import pytest
 
 from games import coins, dice, nim, planted
 from leafwise.authoring import Rules, jit
-from leafwise.envs.core.check.checking import ContractError, inspect_apart
-from leafwise.envs.core.check.door import CHECKED, PLAIN, RuleFault
+from leafwise.envs.core.check.checking import ContractError, inspect_in_process
 from leafwise.envs.core.check.inspection import inspect_game
+from leafwise.envs.core.check.rule_caller import CHECKED, PLAIN, RuleFault
 from leafwise.envs.core.contract.game import Game
 
 
 def inspect(fault: planted.Fault) -> None:
     """Checks a game, in a process of its own where it needs one."""
     if fault.is_apart:
-        inspect_apart(fault.game, fault.task, call_s=4.0)
+        inspect_in_process(fault.game, fault.task, call_s=4.0)
     else:
         inspect_game(fault.game, **fault.task)
 

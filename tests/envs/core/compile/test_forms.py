@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from leafwise.authoring import prefetch, u64
-from leafwise.envs.core.compile.emitted import hold
+from leafwise.envs.core.compile.emitted import bind_arguments
 from leafwise.envs.core.compile.errors import CompileError
 from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
 from leafwise.envs.core.compile.intrinsics import extract_bits_plain
@@ -152,7 +152,7 @@ def kept(**other):
 @pytest.mark.parametrize("flag", [True, False])
 def test_the_answer_is_that_of_a_call_with_everything(flag) -> None:
     S, T = np.zeros(1), kept(flag=flag)
-    call = hold(told, S, T)
+    call = bind_arguments(told, S, T)
     for n in (1.0, 2.0, 3.0):
         T.whole[2, 1] = 7 + n
         expected = n * -2.5 + 0.5 + 18.0 + (7 + n) + 4 + 6 - 2**40 + (1000.0 if flag else 0.0)
@@ -162,7 +162,7 @@ def test_the_answer_is_that_of_a_call_with_everything(flag) -> None:
 
 def test_the_call_keeps_its_arrays_alive() -> None:
     S = np.zeros(1)
-    call, alive = hold(told, S, kept()), weakref.ref(S)
+    call, alive = bind_arguments(told, S, kept()), weakref.ref(S)
     del S
     gc.collect()
     assert alive() is not None
@@ -176,7 +176,7 @@ def test_the_call_keeps_its_arrays_alive() -> None:
 @pytest.mark.skipif(DISABLED or PLAIN, reason="nothing is taken apart")
 def test_what_cannot_be_held_is_named() -> None:
     with pytest.raises(TypeError, match=r"^expected arrays, numbers or tuples of these, got 'word'$"):
-        hold(told, np.zeros(1), kept(parts=("word", 6)))
+        bind_arguments(told, np.zeros(1), kept(parts=("word", 6)))
 
 
 # What does not compile is said in two lines, with the function's name; numba's pages are in the log that is named.

@@ -13,7 +13,7 @@ import pytest
 
 from leafwise.envs.core.compile.cache import PACKAGE, _folder, _package_digest, cache_folder
 from leafwise.envs.core.compile.errors import CompileError
-from leafwise.envs.core.compile.jit import DISABLED, PLAIN, Direct, bind, jit
+from leafwise.envs.core.compile.jit import DISABLED, PLAIN, ResolvedEntry, bind, jit
 from running import forked
 
 HERE, TESTS = Path(__file__), Path(__file__).parents[3]
@@ -367,14 +367,14 @@ def unknown_field(x):
 
 
 def test_a_direct_call_answers_as_any_and_asks_for_types_once():
-    direct = Direct(scaled_sum)
+    direct = ResolvedEntry(scaled_sum)
     x = np.arange(4.0)
     assert [direct(x, factor) for factor in (1.0, 2.0)] == [6.0, 12.0]
     assert direct(np.ones(3), 2.0) == scaled_sum(np.ones(3), 2.0)
     with pytest.raises(TypeError):
         direct("no array", 1.0)
     with pytest.raises(CompileError, match="Unknown attribute 'nothing'"):
-        Direct(unknown_field)(1.0)
+        ResolvedEntry(unknown_field)(1.0)
 
 
 # A user's own game and the package's games share one cache of machine code, and neither needs the other's module.

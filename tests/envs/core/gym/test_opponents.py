@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.stepper import not_begun
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.envs.core.play.players import seated
+from leafwise.envs.core.play.players import resolve_opponent
 from leafwise.envs.core.play.solver import FunctionPlayer, exact_solver
 from leafwise.search.players import RandomPlayer
 
@@ -106,8 +106,8 @@ def test_a_learned_leaf_is_compiled_into_the_step_and_a_search_is_asked() -> Non
             played = [a for a in before.legal_actions if before.play(a).row.tobytes() == learned.state.row.tobytes()]
             values = search(before).values
             assert [values[a] for a in played] == [max(values.values())]  # several may win at once
-    assert seated(learned.game, "greedy:learned").asked is False
-    assert seated(learned.game, "search:lines,depth=2").asked is True
+    assert resolve_opponent(learned.game, "greedy:learned").is_python is False
+    assert resolve_opponent(learned.game, "search:lines,depth=2").is_python is True
 
 
 def test_a_game_without_a_score_has_a_greedy_opponent_that_takes_what_wins_at_once() -> None:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import leafwise
 from games import dice, nim
-from leafwise.envs.core.check.door import PLAIN
 from leafwise.envs.core.check.inspection import inspect_game
+from leafwise.envs.core.check.rule_caller import PLAIN
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL

@@ -14,7 +14,7 @@ from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.by_name import after_moves, stepped
-from leafwise.envs.core.play.gamefile import GameRecord, Recorder, load_game, read_games
+from leafwise.envs.core.play.gamefile import GameRecord, GameRecorder, load_game, read_games
 
 LONGEST = {"starship": 4}
 """Most moves of a random game where a position takes long; whole ones are played too, in the long tests."""
@@ -31,7 +31,7 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
 def random_game(game: Game, seed: int, moves: int = 150) -> GameRecord:
     """Returns a random game with words here and there; now and then one breaks off."""
     rng, stream = Random(seed), new_stream(seed)
-    recorder = Recorder(game.start(), [f"random, seed {seed}"] * game.players, seed, "one\ntwo" if seed % 2 else "")
+    recorder = GameRecorder(game.start(), [f"random, seed {seed}"] * game.players, seed, "one\ntwo" if seed % 2 else "")
     while not recorder.settle(stream).is_terminal and moves:
         words = rng.choice(["", "", "", 'a "quoted" > word ; [x]', "first\n\nthird"])
         recorder.play(rng.choice(recorder.state.legal_actions), words)
@@ -60,7 +60,7 @@ def test_a_whole_ship_reads_back() -> None:
 @pytest.mark.parametrize("game", CASES[::4], ids=repr)
 def test_games_from_any_position_read_back(game: Game) -> None:
     middle = random_game(game, 3, 6).states[-1]
-    recorder = Recorder(middle)
+    recorder = GameRecorder(middle)
     if middle.legal_actions:
         recorder.play(middle.legal_actions[-1])
         recorder.settle(new_stream(5))
@@ -77,7 +77,7 @@ def test_a_file_holds_many_games(tmp_path: Path) -> None:
 
 
 def test_a_game_that_was_given_away_reads_back() -> None:
-    recorder = Recorder(registry.game("cassis").start(), ["a", "b"])
+    recorder = GameRecorder(registry.game("cassis").start(), ["a", "b"])
     recorder.play("0-1")
     record = recorder.record("player 2: hang: took more than 1 s", 1.0)
     assert record.result == 1.0

@@ -130,14 +130,14 @@ def starship(config: Config, results: Results) -> Panel:
 
     def build(text: str) -> dict[str, Any]:
         pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + config.ships), BATCH)
-        found = config.each(partial(records, ships, text), pieces)
-        return summary({text: [one for part in found for one in part]})[text]
+        built = config.each(partial(records, ships, text), pieces)
+        return summary({text: [one for part in built for one in part]})[text]
 
     bars, seconds = [], []
     for who, text in SHIPS.items():
-        found = results.find(f"starship, {text}, {config.ships} ships", partial(build, text))
-        bars.append(Bar.of(who, found["quality"]))
-        seconds.append(1000 * found["seconds"])
+        result = results.find(f"starship, {text}, {config.ships} ships", partial(build, text))
+        bars.append(Bar.of(who, result["quality"]))
+        seconds.append(1000 * result["seconds"])
     return Panel(
         "Starship", "mean quality", f"{min(seconds):.0f} to {max(seconds):.0f} ms a ship", ", ".join(SHIPS.values()), bars,
         f"{config.ships} ships each",

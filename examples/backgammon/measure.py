@@ -43,11 +43,11 @@ for line in sys.stdin:
         print(*(best - value for value in worth), flush=True)
         continue
     if kind == "pub":
-        found = [n + 1 for n in gnubg_nn.pub_best_move(board, int(high), int(low)) or ()]
-        found = list(zip(found[::2], found[1::2]))
+        moves = [n + 1 for n in gnubg_nn.pub_best_move(board, int(high), int(low)) or ()]
+        moves = list(zip(moves[::2], moves[1::2]))
     else:
-        found = gnubg_nn.best_move(board, int(high), int(low), 0)
-    print(*(f"{start},{to}" for start, to in found), flush=True)
+        moves = gnubg_nn.best_move(board, int(high), int(low), 0)
+    print(*(f"{start},{to}" for start, to in moves), flush=True)
 """
 """Code of the other process: it reads a position ID and two dice, and prints the moves, 25 the bar and 0 off. As a judge it also
 reads the IDs after some turns, and prints their losses."""

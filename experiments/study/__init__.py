@@ -306,15 +306,15 @@ def with_bars(
     return colour
 
 
-class Program(programs.Program):
-    """A program that reads a line of text and answers with the name of an action on a line.
+class LineProgram(programs.Program):
+    """A program that answers each line of text with a line, the name of an action.
 
     `seconds` is its wall time so far. Its standard error is shown.
     """
 
-    def __init__(self, command: str, patience: float = 60.0) -> None:
-        """Starts it; raises ValueError if it cannot be started. An answer may take `patience` seconds."""
-        self.text, self.patience, self.seconds = command, patience, 0.0
+    def __init__(self, command: str, timeout: float = 60.0) -> None:
+        """Starts it; raises ValueError if it cannot be started. An answer may take `timeout` seconds."""
+        self.text, self.timeout, self.seconds = command, timeout, 0.0
         try:
             super().__init__(shlex.split(command), shows=True)
         except (OSError, ValueError, IndexError) as problem:
@@ -324,9 +324,9 @@ class Program(programs.Program):
         """Returns its answer to a line; raises ValueError for no answer, or one that is not among `names`."""
         wanted, begun = f"expected {what} from {self.text!r} at {line or 'an empty line'}", time.perf_counter()
         try:
-            name = self.ask_line(line, self.patience).strip()
+            name = self.ask_line(line, self.timeout).strip()
         except programs.TimedOut:
-            raise UserError(f"{wanted} within {self.patience:g} s, got none") from None
+            raise UserError(f"{wanted} within {self.timeout:g} s, got none") from None
         except programs.Ended:
             raise UserError(f"{wanted}, got the end of the program") from None
         self.seconds += time.perf_counter() - begun

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.study import Program
+from leafwise.experiments.study import LineProgram
 from leafwise.experiments.trilobite.critical import __main__ as study
 from leafwise.experiments.trilobite.critical import positions
 
@@ -55,7 +55,7 @@ def test_a_position_in_which_every_move_loses_is_not_critical() -> None:
 
 def test_a_program_is_judged_and_plays() -> None:
     some, opening = LATE[:20], positions.PositionRow(positions.OPENING, "44444" + "1122766", "D", "DLLLLLL")
-    with Program(command(LEFTMOST)) as program:
+    with LineProgram(command(LEFTMOST)) as program:
         found = study.go_on(lambda: study.timed_player("", program), study.Perfect, {}, some, [opening], 0)
         assert found is not None
         expected = "".join(str(int(p.columns[p.state.legal_actions[0]] == p.value)) for p in some)
@@ -94,7 +94,7 @@ def test_the_first_openings_are_of_all_lengths_alike() -> None:
     ],
 )
 def test_a_wrong_answer_is_one_line(script: str, message: str) -> None:
-    with Program(command(script), patience=1) as program, pytest.raises(ValueError, match=message):
+    with LineProgram(command(script), timeout=1) as program, pytest.raises(ValueError, match=message):
         study.timed_player("", program)[0]("", positions.CONNECT_FOUR.start())
 
 

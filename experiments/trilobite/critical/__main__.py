@@ -27,7 +27,7 @@ from leafwise.envs.core.play.players import play_out
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.search import MCTS, mcts_defaults
 from leafwise.experiments.study import (
-    Program,
+    LineProgram,
     Results,
     Study,
     command,
@@ -94,7 +94,7 @@ TimedPlayer = tuple[Choose, Callable[[], float]]
 """A player's choices, and its clock."""
 
 
-def timed_player(name: str, program: Program | None = None) -> TimedPlayer:
+def timed_player(name: str, program: LineProgram | None = None) -> TimedPlayer:
     """Returns a player of this package with its code loaded, or a program."""
     if program is not None:
         return lambda moves, s: CONNECT_FOUR.action(program.choose(moves, s.legal_names, "a column")), time.perf_counter
@@ -259,7 +259,9 @@ def study(config: Config) -> None:
     perfect = cache(Perfect)
 
     def ask_on(name: str, stack: ExitStack) -> None:
-        one = cache(lambda: timed_player(name, stack.enter_context(Program(name)) if name in config.programs else None))
+        one = cache(
+            lambda: timed_player(name, stack.enter_context(LineProgram(name)) if name in config.programs else None)
+        )
         plays = (openings, config.first) if name in config.games else ([], 0)
         while result := go_on(one, perfect, results.get(name, about(name, model)), positions, *plays):
             counts = ", ".join(f"{len(result.get(kind, ''))} {words}" for kind, words in DONE.items())

@@ -34,22 +34,22 @@ BASH = """_leafwise() {{
 }}
 complete -o default -F _leafwise leafwise"""
 FISH = """function __leafwise
-  set -l said (commandline -opc) ""
-  switch (count $said)
+  set -l words (commandline -opc) ""
+  switch (count $words)
     case 2
       string split " " "{names}"
     case 3
-      switch $said[2]
+      switch $words[2]
 {first}
       end
     case "*"
       string split " " "{players}"
   end
   if string match -q -- "-*" (commandline -ct)
-    switch $said[2]
+    switch $words[2]
 {options}
     end
-    switch $said[3]
+    switch $words[3]
 {games}
     end
   end
@@ -57,19 +57,19 @@ end
 complete -c leafwise -a "(__leafwise)\""""
 POWERSHELL = """Register-ArgumentCompleter -Native -CommandName leafwise -ScriptBlock {{
   param($word, $line, $cursor)
-  $said = @($line.CommandElements | ForEach-Object {{ "$_" }})
-  $before = $said.Count - [int][bool]$word
+  $typed = @($line.CommandElements | ForEach-Object {{ "$_" }})
+  $before = $typed.Count - [int][bool]$word
   $words = '{players}'
   if ($before -eq 1) {{ $words = '{names}' }}
   elseif ($word -like '-*') {{
-    $words = switch ($said[1]) {{
+    $words = switch ($typed[1]) {{
 {options}
     }}
-    $words = "$words " + $(switch ($said[2]) {{
+    $words = "$words " + $(switch ($typed[2]) {{
 {games}
     }})
   }} elseif ($before -eq 2) {{
-    $words = switch ($said[1]) {{
+    $words = switch ($typed[1]) {{
 {first}
     }}
   }}

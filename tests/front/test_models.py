@@ -27,9 +27,9 @@ BEFORE = {"options": {}, "steps": 1, "command": "none", "commit": "0" * 40}
 
 
 def test_every_model_is_told_as_its_file_says_and_the_table_as_the_cards_do(shell: Shell) -> None:
-    told = shell("models --json").jsons
-    assert [about["name"] for about in told] == NAMES
-    for about in told:
+    listed = shell("models --json").jsons
+    assert [about["name"] for about in listed] == NAMES
+    for about in listed:
         path = WEIGHTS / f"{about['name']}.safetensors"
         says, game = load_metadata(path), leafwise.game(about["game"], **about["options"])
         for name in ("game", "options", "kind", "steps", "command", "commit"):
@@ -39,8 +39,12 @@ def test_every_model_is_told_as_its_file_says_and_the_table_as_the_cards_do(shel
         assert units is not None
         assert (about["unit"], about["unit_error"]) == (units.name, units.error)
         scores = says["score"] if isinstance(says["score"], list) else [says["score"]]
-        for one, said in zip(about["score"], filter(None, scores), strict=True):
-            held = {**said.get("learned", said), "count": said[one["of"]], "depth": said["depth"]}
+        for one, game_score in zip(about["score"], filter(None, scores), strict=True):
+            held = {
+                **game_score.get("learned", game_score),
+                "count": game_score[one["of"]],
+                "depth": game_score["depth"],
+            }
             assert all(one[name] == held[name] for name in ("mean", "ci_low", "ci_high", "count", "depth"))
     lines = shell("models").out.splitlines()
     assert [line.partition(":")[0] for line in lines[:-2] if not line.startswith(" ")] == NAMES

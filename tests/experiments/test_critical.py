@@ -56,23 +56,23 @@ def test_a_position_in_which_every_move_loses_is_not_critical() -> None:
 def test_a_program_is_judged_and_plays() -> None:
     some, opening = LATE[:20], positions.PositionRow(positions.OPENING, "44444" + "1122766", "D", "DLLLLLL")
     with LineProgram(command(LEFTMOST)) as program:
-        found = study.go_on(lambda: study.timed_player("", program), study.Perfect, {}, some, [opening], 0)
-        assert found is not None
+        known = study.go_on(lambda: study.timed_player("", program), study.Perfect, {}, some, [opening], 0)
+        assert known is not None
         expected = "".join(str(int(p.columns[p.state.legal_actions[0]] == p.value)) for p in some)
-        assert found["kept"] == expected
-        assert found["ms"] > 0
-        ends = study.go_on(lambda: study.timed_player("", program), study.Perfect, found, some, [opening], 0)
+        assert known["kept"] == expected
+        assert known["ms"] > 0
+        ends = study.go_on(lambda: study.timed_player("", program), study.Perfect, known, some, [opening], 0)
     assert ends is not None
     assert (ends["empty"], len(ends["openings"])) == ("", 2)
     assert set(ends["openings"]) <= set("WDL")
-    lines = study.kept_table(some, {"leftmost": found}, some[0].kind)  # type: ignore[arg-type]
+    lines = study.kept_table(some, {"leftmost": known}, some[0].kind)  # type: ignore[arg-type]
     assert f"| {expected.count('1') / 20:.1%} (" in lines[-1]
 
 
 def test_a_player_has_a_row_when_it_has_answered_all() -> None:
-    found = {"kept": "1" * len(LATE), "ms": 1.0}
-    assert study.go_on(lambda: study.timed_player("nobody"), study.Perfect, found, LATE, [], 0) is None
-    assert study.kept_table(ROWS, {"x": found}, "played")[-1].startswith("|---")  # type: ignore[arg-type]
+    known = {"kept": "1" * len(LATE), "ms": 1.0}
+    assert study.go_on(lambda: study.timed_player("nobody"), study.Perfect, known, LATE, [], 0) is None
+    assert study.kept_table(ROWS, {"x": known}, "played")[-1].startswith("|---")  # type: ignore[arg-type]
 
 
 def test_the_first_openings_are_of_all_lengths_alike() -> None:
@@ -102,8 +102,8 @@ def test_what_was_found_with_another_model_is_not_known(tmp_path: Path) -> None:
     here, model = study.known(study.Config(out=tmp_path))
     assert {"search:lines,depth=2", "search:learned,depth=2"} <= set(here)
     assert here["search:learned,depth=2"]["model"] == model
-    told = json.loads(Path(study.__file__).with_name("scores.json").read_text())
-    told["results"]["search:learned,depth=2"]["model"] = "another"
-    (tmp_path / "scores.json").write_text(json.dumps(told))
+    scores = json.loads(Path(study.__file__).with_name("scores.json").read_text())
+    scores["results"]["search:learned,depth=2"]["model"] = "another"
+    (tmp_path / "scores.json").write_text(json.dumps(scores))
     later, _ = study.known(study.Config(out=tmp_path))
     assert set(here) - set(later) == {"search:learned,depth=2"}

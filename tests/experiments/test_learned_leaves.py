@@ -43,10 +43,10 @@ def test_every_board_by_the_counts_of_the_rules(judged: SolvedPositions) -> None
 
 def test_shares_and_their_difference(judged: SolvedPositions) -> None:
     learned, hand_made = leafwise.load("trilobite"), GAME.score()
-    found = compare_choices(judged, learned, hand_made, 1)
-    assert found["learned"] == 1.0
-    assert found["difference_points"] == pytest.approx(100 * (1.0 - found["hand_made"]))
-    assert found["ci_low"] <= found["difference_points"] <= found["ci_high"]
+    compared = compare_choices(judged, learned, hand_made, 1)
+    assert compared["learned"] == 1.0
+    assert compared["difference_points"] == pytest.approx(100 * (1.0 - compared["hand_made"]))
+    assert compared["ci_low"] <= compared["difference_points"] <= compared["ci_high"]
     some = np.arange(len(judged.rows)) < 7
     assert len(subset(judged, some).rows) == 7
 
@@ -92,20 +92,20 @@ def test_players_who_see_to_the_end_keep_the_game_drawn() -> None:
 def test_openings_are_fair_by_the_values_of_their_moves() -> None:
     solver = Solver(GAME, 4)
     for state, _ in islice(played_lines(GAME, 6, (0, 7), 1), 150):
-        found = solver.solve(state)
-        values = list(found.action_values.values())
-        assert solver.value(state) == found.value
-        assert is_fair(solver, state) == (found.value == 0 or values.count(found.value) == 1), str(state)
+        solution = solver.solve(state)
+        values = list(solution.action_values.values())
+        assert solver.value(state) == solution.value
+        assert is_fair(solver, state) == (solution.value == 0 or values.count(solution.value) == 1), str(state)
 
 
 def test_the_fair_openings_of_connect_four() -> None:
     assert CHECKOUT is not None
-    tried, found = read(CHECKOUT / "trilobite" / FILE)
-    assert len(set(found)) == len(found) < tried
-    solver = Solver(found[0].game, 16)
-    late = [state for state in found if str(state).count(".") == 34][:3]
+    tried, states = read(CHECKOUT / "trilobite" / FILE)
+    assert len(set(states)) == len(states) < tried
+    solver = Solver(states[0].game, 16)
+    late = [state for state in states if str(state).count(".") == 34][:3]
     assert all(is_fair(solver, state) for state in late)
-    assert all(34 <= str(state).count(".") <= 38 for state in found)
+    assert all(34 <= str(state).count(".") <= 38 for state in states)
 
 
 def test_shares_of_kept_values_have_intervals_and_are_of_the_leaf_that_is_named() -> None:

@@ -20,15 +20,15 @@ from leafwise.training.starship.builders import records
 TRILOBITE = leafwise.game("trilobite")
 
 
-def without(found: dict[str, Any], name: str) -> dict[str, Any]:
+def without(result: dict[str, Any], name: str) -> dict[str, Any]:
     """Returns figures without one that is of this machine."""
-    return {key: value for key, value in found.items() if key != name}
+    return {key: value for key, value in result.items() if key != name}
 
 
 def solved(study: DistributedStudy) -> Any:
     with executor_for(SolverJob(TRILOBITE), study.processes, study.cluster) as executor:
-        found = critical_positions(TRILOBITE, 20, 5, (1, 7), executor=executor)
-    return found.rows.tolist(), found.keeps.tolist()
+        positions = critical_positions(TRILOBITE, 20, 5, (1, 7), executor=executor)
+    return positions.rows.tolist(), positions.keeps.tolist()
 
 
 MATCH = LeafMatch(TRILOBITE, (("trilobite", {"depth": 1}), ("", {"depth": 2})))

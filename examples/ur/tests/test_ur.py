@@ -194,9 +194,9 @@ def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:
     solver = Solver(GAME.variant(pieces=1), folder=tmp_path)
     sweep = leafwise_ur.solver.sweep
 
-    def stopped(*told):
+    def stopped(*arguments):
         solver.stop[0] = 1
-        return sweep(*told)
+        return sweep(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leafwise_ur.solver, "sweep", stopped)

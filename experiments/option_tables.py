@@ -52,8 +52,8 @@ def of_search(options: Any, exact: bool) -> str:
     head = ["option", "default", "values", *(["exact"] if exact else []), "in a text", "what it does"]
     rows = []
     for one in dataclasses.fields(options):
-        said = [one.metadata["exact"]] if exact else []
-        yes_or_no = ["yes" if this else "no" for this in (*said, one.metadata["in_text"])]
+        exact_column = [one.metadata["exact"]] if exact else []
+        yes_or_no = ["yes" if this else "no" for this in (*exact_column, one.metadata["in_text"])]
         values = values_of(str(one.type), limits.get(one.name))
         rows.append([f"`{one.name}`", shown(one.default), values, *yes_or_no, first(docs[one.name])])
     return table(head, rows)

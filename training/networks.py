@@ -208,7 +208,7 @@ def need_kept_range(network: TorchNetwork) -> None:
             found = checked_outputs(network, module, trial_inputs(network)).cpu()
         found = found[:, :1] if network.says == "policy" else found
         if len(wrong := found[(found < low - ROUNDING) | (found > high + ROUNDING)]):  # nan is neither
-            last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")
+            last, whose = ("tanh", "for the player who acts") if low < 0 else ("sigmoid", "as a chance to win")
             wanted = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
             raise UserError(f"network {network.name!r}: expected {wanted}, got {wrong[0]:g} with larger weights")
 

@@ -9,7 +9,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models import NTupleNetwork, SparseNetwork
 from leafwise.models.ntuple import NTupleShape
 
-SAID = {"steps": 3, "command": "none", "commit": "none"}
+METADATA = {"steps": 3, "command": "none", "commit": "none"}
 """What a file has to say beside its network."""
 
 

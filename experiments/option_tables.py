@@ -69,9 +69,10 @@ def of_training(place: str) -> str:
         if one.name not in inspect.get_annotations(options) or "Suppress" in str(one.type):
             continue
         flag = f"`{flag_of(one.name)}`"
-        if one.default is True:
-            flag += f", `--no-{flag_of(one.name)[2:]}`"
-        rows.append([flag, shown(one.default), values_of(str(one.type), limits.get(one.name)), first(docs[one.name])])
+        default, values = shown(one.default), values_of(str(one.type), limits.get(one.name))
+        if isinstance(one.default, bool):
+            flag, default, values = ("`--no-" + flag[3:], "on", "") if one.default else (flag, "off", "")
+        rows.append([flag, default, values, first(docs[one.name])])
     return table(["option", "default", "values", "what it does"], rows)
 
 

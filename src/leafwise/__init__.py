@@ -193,7 +193,7 @@ def sb3_vec_env(game: str | Game, num_envs: int, **options: Any) -> Sb3VecEnv:
     """Returns a batch of environments as Stable-Baselines3 takes it: `PPO("MlpPolicy", leafwise.sb3_vec_env("threes", 256))`.
 
     All `num_envs` games are stepped in one compiled call. `options` are those of `GameVectorEnv`, and the game's own. Raises
-    ImportError where Stable-Baselines3 (extra `train`) is not installed.
+    ValueError for wrong input, and ImportError where Stable-Baselines3 (extra `train`) is not installed.
     """
     try:
         from leafwise.training.sb3 import Sb3VecEnv

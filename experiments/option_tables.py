@@ -52,8 +52,8 @@ def of_search(options: Any, exact: bool) -> str:
     head = ["option", "default", "values", *(["exact"] if exact else []), "in a text", "what it does"]
     rows = []
     for one in dataclasses.fields(options):
-        said = [one.metadata["exact"]] if exact else []
-        yes_or_no = ["yes" if this else "no" for this in (*said, one.metadata["in_text"])]
+        exact_column = [one.metadata["exact"]] if exact else []
+        yes_or_no = ["yes" if this else "no" for this in (*exact_column, one.metadata["in_text"])]
         values = values_of(str(one.type), limits.get(one.name))
         rows.append([f"`{one.name}`", shown(one.default), values, *yes_or_no, first(docs[one.name])])
     return table(head, rows)
@@ -69,9 +69,10 @@ def of_training(place: str) -> str:
         if one.name not in inspect.get_annotations(options) or "Suppress" in str(one.type):
             continue
         flag = f"`{flag_of(one.name)}`"
-        if one.default is True:
-            flag += f", `--no-{flag_of(one.name)[2:]}`"
-        rows.append([flag, shown(one.default), values_of(str(one.type), limits.get(one.name)), first(docs[one.name])])
+        default, values = shown(one.default), values_of(str(one.type), limits.get(one.name))
+        if isinstance(one.default, bool):
+            flag, default, values = ("`--no-" + flag[3:], "on", "") if one.default else (flag, "off", "")
+        rows.append([flag, default, values, first(docs[one.name])])
     return table(["option", "default", "values", "what it does"], rows)
 
 

@@ -44,7 +44,10 @@ games played show no difference."""
 
 @dataclass(frozen=True)
 class Units:
-    """A monotone map from values, for the player to move, to what people count."""
+    """A monotone map from values, for the player to move, to what people count.
+
+    Raises ValueError for values that do not rise, meanings that fall, and numbers that are not finite.
+    """
 
     name: str
     """The unit, like "chance to win"."""

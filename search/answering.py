@@ -83,20 +83,14 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], HostMem
     has_chance, prunes, rounding = game.max_outcomes > 0, options.prunes(game), search._rounding
 
     @bind(game.room)
-    def answer(memory):
-        call, S, B, actions, values, is_bound, T = (
-            memory[0],
-            memory[1],
-            memory[2],
-            memory[3],
-            memory[4],
-            memory[5],
-            memory[6],
-        )
-        W, D, tree, tree_options, visits, numbers = memory[7], memory[8], memory[9], memory[10], memory[11], memory[12]
+    def answer(args):
+        # The arguments, one by one; row ROOT of S is the position
+        call, S, B, actions, values, is_bound, T = args[0], args[1], args[2], args[3], args[4], args[5], args[6]
+        W, D, tree, tree_options, visits, numbers = args[7], args[8], args[9], args[10], args[11], args[12]
         what, player = call[WHAT], np.int64(current_player(S, ROOT, T))
         call[PLAYER], n = player, np.int64(0)
         if what == LOOK:
+            # What there is to know of the position
             call[STAGE], values[0] = stage(S, ROOT, T), returns(S, ROOT, T)
             if has_figures:
                 write_figures(S, ROOT, numbers, T)
@@ -110,6 +104,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], HostMem
         elif what == CHECK:
             n = np.int64(is_valid(S, ROOT, T))
         elif what == BEGIN:
+            # A new search: counts at 0, no killers, and a new generation of entries, as in `begin_search`
             B.counts[:] = 0
             B.killers[:] = -1
             B.generation[0] = (B.generation[0] + np.uint64(1)) % np.uint64(GENERATIONS)
@@ -125,6 +120,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], HostMem
             if node != NONE and (tree.visits[node] > 0 or is_proven(tree, node)):
                 call[BEST], n = tree.action[tree.first[node] + judge(tree, node, values)], np.int64(1)
         elif what == PLANT:
+            # A new tree with the position as its root
             for w in range(S.shape[1]):
                 W[ROW, w] = S[ROOT, w]
             tree.counts[SIMULATIONS], tree.counts[LEAVES], tree.counts[DEEPEST] = 0, 0, 0

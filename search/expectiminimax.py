@@ -340,7 +340,7 @@ def improve(B, f, value):
 
 @jit(inline=True)
 def narrow(B, f):
-    """Narrows the window of decision f by its best value; returns whether it is cut, by which action it then notes."""
+    """Narrows the window of decision f by its best value; returns whether it is cut, and then notes the action that cut it."""
     if not B.options.prune:
         return False
     best = B.worth[f, BEST]

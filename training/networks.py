@@ -213,7 +213,7 @@ def need_kept_range(network: TorchNetwork) -> None:
             outputs = checked_outputs(network, module, trial_inputs(network)).cpu()
         outputs = outputs[:, :1] if network.says == "policy" else outputs
         if len(wrong := outputs[(outputs < low - ROUNDING) | (outputs > high + ROUNDING)]):  # nan passes here
-            last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")
+            last, whose = ("tanh", "for the player who acts") if low < 0 else ("sigmoid", "as a chance to win")
             expected = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
             raise UserError(f"network {network.name!r}: expected {expected}, got {wrong[0]:g} with larger weights")
 

@@ -1,7 +1,7 @@
-"""Measures the learned leaves of Cassis: does one-ply play keep the value, and do they beat the hand-made leaf?
+"""Measures the learned leaves of Cassis: whether one-ply play keeps the value, and games against the hand-made leaf.
 
 `python -m leafwise.experiments.cassis.learned` writes `learned.json` and `learned.md` here. n = 6: every reachable undecided
-position up to renaming, judged by the exact solver. n = 8: paired games at equal depth from random openings.
+position up to renaming, checked by the exact solver. n = 8: paired games at equal depth from random openings.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, command, leaves, results_of, signed, table, write_page
+from leafwise.experiments.study import DistributedStudy, command, leaves, results_of, signed, table, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, SolvedPositions, value_keeping
 
 S28 = u64(28)
-"""Where the other's edges begin in a canonical board."""
+"""First bit of the other player's edges in a canonical board."""
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Measures learned leaves of Cassis."""
 
     small: str = "cassis"
     """Model for n = 6: a shipped model's name, a run folder or a file."""
     others: tuple[str, ...] = ()
-    """More models for n = 6, judged beside it."""
+    """More models for n = 6."""
     large: str = "cassis8"
     """Model for n = 8; "" leaves n = 8 out."""
     games: int = 400
@@ -44,7 +44,7 @@ def every_position(cassis: Game) -> SolvedPositions:
     """Returns every reachable undecided position with a free edge, up to renaming, with the actions that keep its value."""
     T, solver = cassis.tables(), exact_solver(cassis, TABLE_MB)
     rows, keeps, level, turn = [], [], {0: cassis.start()}, 1
-    # Level by level, all with as many coloured edges; a position stands for all that are one with the points renamed
+    # Level by level, by the number of coloured edges; a position stands for all positions with renamed points
     while level:
         following = {}
         for _, state in sorted(level.items()):
@@ -59,7 +59,7 @@ def every_position(cassis: Game) -> SolvedPositions:
 
 
 def study(config: Config) -> None:
-    """Works out what is not known, and writes the page."""
+    """Computes the missing results and writes the page."""
     models = [model for model in (config.small, *config.others, config.large) if model]
     results = results_of(config, "learned.json", models)
     judged = cache(lambda: every_position(game("cassis")))

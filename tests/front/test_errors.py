@@ -129,13 +129,13 @@ def test_the_pages_server_tells_a_plugins_refusal_and_a_defect_apart(
     plugin: Callable[..., None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plugin(text=Text(parse=refuse))
-    told: list[dict[str, Any]] = []
-    do(JOBS["/api/state"], {"game": "nim", "text": "7,0"}, JobContext(told.append))
-    assert told[-1] == {"error": f"nim: {PLANTED}"}
+    messages: list[dict[str, Any]] = []
+    do(JOBS["/api/state"], {"game": "nim", "text": "7,0"}, JobContext(messages.append))
+    assert messages[-1] == {"error": f"nim: {PLANTED}"}
     assert "Traceback" not in capsys.readouterr().err
     monkeypatch.setattr(games, "replayed", refuse)
-    do(JOBS["/api/state"], {"game": "trilobite", "moves": ["2"]}, JobContext(told.append))
-    assert told[-1] == {"fault": f"/api/state: ValueError: {PLANTED}"}
+    do(JOBS["/api/state"], {"game": "trilobite", "moves": ["2"]}, JobContext(messages.append))
+    assert messages[-1] == {"fault": f"/api/state: ValueError: {PLANTED}"}
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.threes import GAME as THREES
 from leafwise.models import NTupleNetwork, load_ntuples, save_network
 from leafwise.models.ntuple import NTupleShape, merged, parse_tuples, quantised
-from running.networks import SAID, random_ntuples
+from running.networks import METADATA, random_ntuples
 
 TUPLES = parse_tuples("01234 eg5 fgh jo 4")
 ZERO = np.uint64(0)
@@ -69,7 +69,7 @@ def test_values_equal_the_twin(board: str, options: dict[str, Any]) -> None:
 
 def test_a_packed_network_is_saved_loaded_and_merged(tmp_path: Any) -> None:
     network = quantised(trained(WORDS, small=("empty", "pairs")), 0.25)
-    save_network(tmp_path / "m.safetensors", network, SAID)
+    save_network(tmp_path / "m.safetensors", network, METADATA)
     loaded = load_ntuples(tmp_path / "m.safetensors", WORDS)
     assert np.array_equal(loaded.weights.table, network.weights.table)
     fewer = merged(loaded)

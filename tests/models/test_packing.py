@@ -19,7 +19,7 @@ from leafwise.models import NTupleNetwork, load_ntuples, ntuple, save_network, s
 from leafwise.models.files import _load_to_play, load_evaluator, load_tensors, save_tensors
 from leafwise.models.ntuple import NTupleShape, NTupleWeights, load_to_train, merged, parse_tuples, quantised
 from leafwise.search import Search
-from running.networks import SAID
+from running.networks import METADATA
 
 TUPLES = parse_tuples("0123 569a 01245")
 STEP = 0.05
@@ -45,7 +45,7 @@ def packed(network: NTupleNetwork) -> NTupleNetwork:
 @pytest.fixture(scope="module")
 def saved(packed: NTupleNetwork, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "m.safetensors"
-    save_network(path, packed, SAID)
+    save_network(path, packed, METADATA)
     return path
 
 
@@ -131,7 +131,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, NTuple
     monkeypatch.delenv(WARNED, raising=False)
     network = NTupleNetwork.create(GAME, NTupleShape(parse_tuples("01 012 01245 45689"), splits=(7,)), None)
     network.weights.table[::97] = 3.0
-    save_network(tmp_path / "model.safetensors", quantised(network, STEP), SAID)
+    save_network(tmp_path / "model.safetensors", quantised(network, STEP), METADATA)
     return tmp_path / "model.safetensors", merged(load_ntuples(tmp_path / "model.safetensors", GAME))
 
 
@@ -200,11 +200,11 @@ def test_a_network_is_unpacked_table_by_table(
 
 def test_a_search_asks_packed_networks_too(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
     state = GAME.parse("48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1")
-    exact, found = network.evaluator("x"), Search(GAME, reloaded.evaluator("x"), 1)(state)
+    exact, result = network.evaluator("x"), Search(GAME, reloaded.evaluator("x"), 1)(state)
     entered = {action: state.play(action).outcomes() for action in state.legal_actions}
-    assert found.leaves == sum(map(len, entered.values()))
+    assert result.leaves == sum(map(len, entered.values()))
     for action, outcomes in entered.items():
-        assert found.values[action] == pytest.approx(
+        assert result.values[action] == pytest.approx(
             sum(p * after.value(exact) for p, after in outcomes), abs=30 * STEP
         )
 

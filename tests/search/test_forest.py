@@ -34,14 +34,14 @@ def values_of_edges(tree: Any, node: int) -> Any:
 def positions(game, n):
     """Returns decisions of random games."""
     stream = new_stream(1)
-    found: list[leafwise.State] = []
-    while len(found) < n:
+    states: list[leafwise.State] = []
+    while len(states) < n:
         state = game.start().settle(stream)
-        while not state.is_terminal and len(found) < n:
+        while not state.is_terminal and len(states) < n:
             if below(stream, 3) == 0:
-                found.append(state)
+                states.append(state)
             state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
-    return found
+    return states
 
 
 @pytest.mark.parametrize(("name", "how"), GAMES)
@@ -140,18 +140,18 @@ def test_a_leaf_that_fails_leaves_no_trace():
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (lambda rows: np.zeros(len(rows)), "expected of batch_policy a pair"),
         (lambda rows: (np.zeros(len(rows)), np.zeros((len(rows), 3))), "expected of batch_policy logits"),
         (lambda rows: (np.full(len(rows), np.nan), np.zeros((len(rows), 15))), "values, got nan"),
     ],
 )
-def test_answers_that_do_not_fit_are_refused_in_one_line(answer, told):
+def test_answers_that_do_not_fit_are_refused_in_one_line(answer, message):
     game = leafwise.game("cassis")
     leaf = replace(planted_leaf(game), batch_policy=lambda rows, T: answer(rows))
     options = CompiledMctsOptions(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
-    with one_line(told):
+    with one_line(message):
         Forest(game, leaf, np.zeros((1, 2), np.uint64), options, nodes=100).search(game.new(1).row[None], 5)
-    with one_line(told):
+    with one_line(message):
         Mcts(game, leaf, simulations=5)(game.new(1))

@@ -44,8 +44,8 @@ def test_the_signature_says_of_each_option_what_the_dataclass_says_first(kind: t
         for name, summary in summaries(options).items()
         for line in textwrap.wrap(f"{name}: {summary}", 120, initial_indent=" " * 12, subsequent_indent=" " * 16)
     ]
-    told = str(kind.__init__.__doc__)  # type: ignore[misc]
-    assert told.partition("Args:\n")[2].partition("\n\n")[0].split("\n") == lines
+    documented = str(kind.__init__.__doc__)  # type: ignore[misc]
+    assert documented.partition("Args:\n")[2].partition("\n\n")[0].split("\n") == lines
 
 
 def test_the_class_names_the_options_that_change_values() -> None:

@@ -68,7 +68,7 @@ class MatchJob(NamedTuple):
     """Whether the outcome contains the game as text."""
 
     def fault(self, seat: int, kind: FaultKind, what: str) -> Fault:
-        """Returns the fault by which the player at a seat lost the game."""
+        """Returns the fault that lost the game for the player at a seat."""
         return Fault(self.names[seat], self.chance, seat, kind, what)
 
 

@@ -197,7 +197,7 @@ class SolverPlayer(ByName):
 
 
 def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
-    """Returns the player `solver`, or `solver:level=easy`; raises ValueError for other words."""
+    """Returns the player `solver`, or `solver:level=easy`; raises ValueError for other words, and without an exact solver."""
     options = dict(word.partition("=")[::2] for word in words)
     if set(options) - {"level"} or len(words) > 1:
         raise UserError(f"expected no option but level={'|'.join(LEVELS)}, got {','.join(words)!r}")

@@ -144,7 +144,7 @@ def connect(cluster: str, processes: int = 1) -> None:
         try:
             socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
         except (OSError, OverflowError) as problem:
-            raise IncompatibleWorker(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
+            raise IncompatibleWorker(f"expected a running Ray cluster, got {cluster!r}: {problem}") from None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: Json = {"address": cluster}
@@ -158,7 +158,7 @@ def connect(cluster: str, processes: int = 1) -> None:
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR, configure_logging=True)
         except Exception as problem:  # Ray has no special error for a machine that is too busy
             reason = " ".join(str(problem).split())
-            raise IncompatibleWorker(f"expected a Ray cluster that runs, got {cluster!r}: {reason:.200}") from None
+            raise IncompatibleWorker(f"expected a running Ray cluster, got {cluster!r}: {reason:.200}") from None
 
 
 class MainModulePickler(pickle.Pickler):

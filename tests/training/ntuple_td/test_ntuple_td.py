@@ -113,7 +113,7 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
     assert np.array_equal(cut, whole)
     assert not whole[~kept].any()
     assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
-    with pytest.raises(ValueError, match="expected --coherence and --init-from with --prune-moves, got one or none"):
+    with pytest.raises(ValueError, match="expected --coherence and --init-from with --prune-moves, got at most one of them"):
         td.NTupleTd(td.Config(game="threes", prune_moves=5, coherence=True))
 
 
@@ -379,4 +379,4 @@ def test_a_potential_that_merging_lowers_is_told():
     assert not td.falls_by_merging(cells, 0.7)
     assert not td.falls_by_merging(doubling, 0.0)
     assert not td.falls_by_merging(doubling, 1.0)
-    assert "two cells 6 have more of the potential that is learned than one 12" in td.falls_by_merging(doubling, 0.7)
+    assert "two cells 6 count more than one 12 in the learned potential" in td.falls_by_merging(doubling, 0.7)

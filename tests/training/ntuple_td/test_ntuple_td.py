@@ -307,9 +307,9 @@ shape = NTupleShape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245"))
 rng = np.random.default_rng(1)
 table = rng.normal(size=sum(shape.sizes(GAME))).astype(np.float32)
 network = NTupleNetwork.create(GAME, shape, table)
-assert network.layout.fetched and min(shape.sizes(GAME)) < FAR
-own, valued = compiled(GAME, network.layout), GAME.stages.index(shape.stage)
-best_action = make_best_sibling(GAME, own, network.layout, valued)
+assert network.layout.prefetches and min(shape.sizes(GAME)) < FAR
+functions, valued = compiled(GAME, network.layout), GAME.stages.index(shape.stage)
+best_action = make_best_sibling(GAME, functions, network.layout, valued)
 trainer, T = new_trainer(GAME, 1), GAME.tables(network.evaluator("test"))
 value, stream, state, met = network.evaluator("test"), new_stream(3), GAME.new(5), 0
 while not state.is_terminal and met < 12:

@@ -221,7 +221,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Options(RunOptions):
+class GatedOptions(RunOptions):
     """Options of methods that choose the best network by matches."""
 
     sparse_only: ClassVar[tuple[str, ...]] = ("hidden",)
@@ -271,7 +271,7 @@ def need_device(config: Any) -> None:
 
 
 @dataclass(frozen=True)
-class ActorOptions(Options):
+class ActorOptions(GatedOptions):
     """Options of methods whose games other processes can play."""
 
     job_size: Positions = 0

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 import torch
 
 import leafwise
-from leafwise.training.runs.gating import Options, need_device
+from leafwise.training.runs.gating import GatedOptions, need_device
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_device_that_there_is_not(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
     with pytest.raises(ValueError, match=f"^{line}$"):
-        need_device(Options(game="trilobite", network=network, device=device))
+        need_device(GatedOptions(game="trilobite", network=network, device=device))
 
 
 def test_no_run_begins_there(tmp_path: Path) -> None:

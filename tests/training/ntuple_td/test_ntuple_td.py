@@ -195,10 +195,10 @@ def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
     shape = replace(small.shape, tuples=(*reversed(small.shape.tuples), (0, 1)), splits=(9,))
     grown = td.started(GAME, shape, "threes-small")
     for stage in range(2):
-        own = grown.tables(stage)
-        assert not own[0, 1].any()
+        stage_tables = grown.tables(stage)
+        assert not stage_tables[0, 1].any()
         for (name, table), scale in zip(small.tables(0).items(), small.weights.scales, strict=True):
-            assert np.array_equal(own[name], table * scale)
+            assert np.array_equal(stage_tables[name], table * scale)
             assert table.any() or name not in shape.tuples
 
 
@@ -207,8 +207,8 @@ def test_a_stopped_run_resumes_to_the_same_end(run, tmp_path):
     process = subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     until((path / "state.safetensors").exists, process)
     os.kill(process.pid, signal.SIGINT)
-    said = process.communicate()[0]
-    assert "Traceback" not in said
+    output = process.communicate()[0]
+    assert "Traceback" not in output
     if (path / "results.json").exists():
         pytest.fail("the run was over before it could be cut; make it longer")
     subprocess.run(command(path, "--resume"), check=True, capture_output=True)
@@ -228,8 +228,8 @@ def test_a_run_is_not_overwritten_or_changed(run):
 def test_the_ntuple_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    said = refusal("ntuple-td", ["--game", "threes", "--total-steps", "1000"], capsys)
-    assert "expected tensorboard, found no tensorboard: pip install 'leafwise[ntuple]'" in said
+    message = refusal("ntuple-td", ["--game", "threes", "--total-steps", "1000"], capsys)
+    assert "expected tensorboard, found no tensorboard: pip install 'leafwise[ntuple]'" in message
     assert not list(tmp_path.iterdir())
 
 
@@ -255,8 +255,8 @@ def test_n_tuples_learn_without_torch_and_other_methods_say_what_is_missing(tmp_
         f"{learnt} 0",
         *(f"{o} 2" for o in others),
     ]
-    said = "error: expected torch and tensorboard, found no torch: pip install 'leafwise[train]'"
-    assert done.stderr.splitlines() == [said] * len(others)
+    message = "error: expected torch and tensorboard, found no torch: pip install 'leafwise[train]'"
+    assert done.stderr.splitlines() == [message] * len(others)
     assert Curves(tmp_path / "run").read()["eval/score_mean"]
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 

@@ -268,8 +268,8 @@ def make_open_game(game: Game) -> Compiled:
 
 
 CHOSEN, EXPLORED, AFTERSTATE, EXACT, CONTINUED = 0, 1, 2, 3, 4
-"""Kinds of positions: the search's action was played; another action was played; chance acts; the value is exact; the search's
-action was played within a turn that counts as one step."""
+"""Kinds of positions. CHOSEN: the search's action was played. EXPLORED: another action was played. AFTERSTATE: chance acts. EXACT:
+the value is exact. CONTINUED: the search's action was played within a turn that counts as one step."""
 
 
 class Record(NamedTuple):
@@ -378,9 +378,9 @@ def _compiled(game: Game, compiled: CompiledSearch) -> GameKernels:
 def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
     """Returns `play_matches(table, keys, results, effort, plies, options, T, other)`.
 
-    It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
-    player of `T`, first seat first. `begin(table)` begins a game, `act(table, own, effort, options, T)` returns the action of the
-    player of `T` (`own`), or of the other, at row HERE.
+    It plays an opening per key of `keys` [n] from both seats against the tables `other`. `results` [n, 2] are the returns of the
+    player of `T`, first seat first. `begin(table)` begins a game. `act(table, is_own, effort, options, T)` returns an action at row
+    HERE: of the player of `T` (`is_own`), or of the other player.
     """
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)

@@ -3,8 +3,9 @@
 Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play" (Science,
 2018). For two-player games, with or without chance. Each iteration plays games with the newest network. `leafwise.search.mcts`
 chooses every action; the network gives value and prior of a new node in one evaluation, and the root's prior gets noise. The
-targets of a position are the shares of the simulations of its actions, and the outcome of the game, or with `--td-lambda` below 1
-a mean of the outcome and the following root values. The network trains on samples of the replay buffer under random symmetries.
+policy target of a position is the shares of the simulations of its actions. The value target is the outcome of the game, or with
+`--td-lambda` below 1 a mean of the outcome and the following root values. The network trains on samples of the replay buffer under
+random symmetries.
 
 Every `--evaluate-every` iterations the newest network plays a match against the best one, with the same search without noise. It
 becomes the best if a sequential test finds it better; in games of chance, unless the test finds it worse.

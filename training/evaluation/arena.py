@@ -55,7 +55,7 @@ from leafwise.training.types import Json
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "check", "elo_difference", "evaluate"]
 
 BATCH = 5
-"""Seeds per task. Each task creates its players anew, so the result does not depend on the number of processes."""
+"""Seeds per task. Each task creates new players, so the result does not depend on the number of processes."""
 
 
 def play_game(

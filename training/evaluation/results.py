@@ -116,7 +116,7 @@ class Evaluation:
     return_range: tuple[float, float] = (-np.inf, np.inf)
     """Of the game: it says what kind of interval the mean has."""
     asked: int = 0
-    """Games that were asked for, where there are fewer different ones than that."""
+    """Requested number of games; `scores` has fewer if there are not that many different ones."""
     plies: int = 0
     """Random decisions that the games against an opponent begin with."""
     openings: int = 0

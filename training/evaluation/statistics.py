@@ -88,8 +88,8 @@ def results_interval(results: Floats) -> Interval:
 def returns_interval(returns: Floats, span: tuple[float, float]) -> Interval:
     """Returns the 95 % interval of the mean return of a game whose returns lie within `span`.
 
-    `results_interval` where games are won, drawn or lost (-1 to 1), `share_interval` where each is won (1) or not (0 of 0 to 1),
-    `mean_interval` of all other scores, within `span`.
+    It is `results_interval` for games that are won, drawn or lost (-1 to 1), and `share_interval` for games that are won (1) or not
+    (0). For all other scores it is `mean_interval`, within `span`.
     """
     if span == (-1.0, 1.0):
         return results_interval(returns)

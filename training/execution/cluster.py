@@ -111,10 +111,10 @@ def register_added(modules: dict[str, str], where: str) -> None:
 def check_identity(expected: Mapping[str, str], where: str) -> None:
     """Raises IncompatibleWorker in one line if versions or sources differ from the driver's; `where` names this machine."""
     here = identity()
-    for name, wanted in expected.items():
-        if here.get(name) != wanted:
+    for name, required in expected.items():
+        if here.get(name) != required:
             raise IncompatibleWorker(
-                f"expected {name} {wanted} on {where} as on the driver, got {here.get(name, 'none')}"
+                f"expected {name} {required} on {where} as on the driver, got {here.get(name, 'none')}"
             )
 
 

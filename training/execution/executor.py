@@ -26,7 +26,7 @@ AUTO, LOCAL = "auto", "local"
 AHEAD = 2
 """Pieces in flight per slot. A worker never waits for its next piece, and a lost machine loses few pieces."""
 KEPT = 8
-"""Maximum number of pieces per slot that are begun but not yet yielded, when results are yielded in order."""
+"""Maximum number of submitted pieces per slot whose results are not yet yielded, if they are yielded in order."""
 
 
 class IncompatibleWorker(UserError):

@@ -1,8 +1,7 @@
 """Self-play games whose positions are labelled with root values of searches, in the learner's process or as jobs.
 
-In the learner's process all games come from one random stream; a job has its own stream. The compiled part comes first: a
-position is played at row HERE of a `GameTable`, the search uses the rows after it, and `T` are the game's tables with the leaf's
-weights.
+In the learner's process all games come from one random stream; a job has its own stream. The compiled part comes first. A position
+is played at row HERE of a `GameTable`; the search uses the rows after it. `T` are the game's tables with the leaf's weights.
 """
 
 from __future__ import annotations

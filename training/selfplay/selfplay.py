@@ -440,14 +440,14 @@ def replay_of(run: str, config: Any, game: Game) -> tuple[Array, Floats]:
     file, checkpoint = config_file(path), load_checkpoint(path)
     if file is None or checkpoint is None:
         raise UserError(f"expected a run with a state as --replay-from, got {run!r}")
-    options, wanted = read_options(file, type(config)), (config.game, config.variant)
+    options, expected = read_options(file, type(config)), (config.game, config.variant)
     recorded = checkpoint[1].get("recorded")
     if (
-        (options["game"], options["variant"]) != wanted
+        (options["game"], options["variant"]) != expected
         or not {"rows", "targets"} <= set(checkpoint[0])
         or type(recorded) is not int
     ):
-        raise UserError(f"expected --replay-from of {' '.join(wanted)} by this method, got {run!r}")
+        raise UserError(f"expected --replay-from of {' '.join(expected)} by this method, got {run!r}")
     rows, targets = checkpoint[0]["rows"], checkpoint[0]["targets"]
     if rows.dtype != game.dtype or rows.shape[1:] != (game.width,) or len(rows) != len(targets):
         raise UserError(f"expected rows of {game.width} words in the replay of {run!r}, got {list(rows.shape)}")

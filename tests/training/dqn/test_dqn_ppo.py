@@ -89,11 +89,11 @@ def test_ppo_plays_against_itself_as_it_is_and_was(tmp_path) -> None:
     learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), **{**PPO, "opponent": "self", "newest_share": 0.0}))
     first = learner.newest.tensors["dense"]
     learner.step()
-    assert np.array_equal(learner.seated.weights.dense, first)  # the only one in the pool
+    assert np.array_equal(learner.opponent_network.weights.dense, first)  # the only one in the pool
     assert not np.array_equal(learner.exported().tensors["dense"], first)
     learner.config = replace(learner.config, newest_share=1.0)
     learner.seat_opponent()
-    assert np.array_equal(learner.seated.weights.dense, learner.exported().tensors["dense"])
+    assert np.array_equal(learner.opponent_network.weights.dense, learner.exported().tensors["dense"])
     assert learner.rate() < learner.config.learning_rate
     learner.folder.lock.release()
 
@@ -263,17 +263,17 @@ def test_a_module_that_a_learner_plays_against_is_asked_in_batches_and_says_the_
         ppo.Config(run=str(tmp_path / "x"), **config | {"opponent": "self", "network": "mlp,hidden=16"})
     )
     asked: list[int] = []
-    seated, policies = learner.seated, learner.seated.policies
+    opponent_network, policies = learner.opponent_network, learner.opponent_network.policies
 
     def counted(rows: list[Any]) -> Any:
         asked.append(len(rows))
         return policies(rows)
 
-    monkeypatch.setattr(seated, "policies", counted)
+    monkeypatch.setattr(opponent_network, "policies", counted)
     learner.advance()
     assert sum(n for n in asked if n > 1) > 3 * asked.count(1)
-    assert len(seated.known) > 1
-    for row, shares in seated.known.items():
+    assert len(opponent_network.policies_ahead) > 1
+    for row, shares in opponent_network.policies_ahead.items():
         alone = policies([np.frombuffer(row, np.uint64)])[0]
         assert np.allclose(shares, alone, atol=1e-6)
     learner.folder.lock.release()
@@ -322,19 +322,19 @@ def test_ppo_begins_in_easier_variants_and_goes_on_in_them(tmp_path) -> None:
     }
     config = ppo.Config(run=str(tmp_path / "x"), **options)
     whole, stopped = ppo.MaskedPpo(config), ppo.MaskedPpo(replace(config, run=str(tmp_path / "y")))
-    assert [whole.place_of(done) for done in (0, 511, 512, 1024)] == [0, 0, 1, 2]
+    assert [whole.variant_index(done) for done in (0, 511, 512, 1024)] == [0, 0, 1, 2]
     for _ in range(5):
         whole.step()
     for _ in range(3):
         stopped.step()
-    assert stopped.place == 1
+    assert stopped.variant_number == 1
     stopped.folder.save(*stopped.state())
     stopped.folder.lock.release()
     again = ppo.MaskedPpo(replace(config, run=str(tmp_path / "y"), resume=True))
-    assert again.place == 1
+    assert again.variant_number == 1
     for _ in range(2):
         again.step()
-    assert again.place == 2
+    assert again.variant_number == 2
     expected, found = whole.state()[0], again.state()[0]
     assert all(np.array_equal(found[name], tensor) for name, tensor in expected.items())
     for learner in (whole, again):

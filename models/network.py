@@ -195,7 +195,7 @@ def register_network(kind: NetworkKind | type) -> None:
         return
     taken = kind.name in BUILT_IN or kind.name in _installed() or _registered.get(kind.name, kind) != kind
     if taken:
-        raise UserError(f"expected a new name for a kind of network, {kind.name!r} is taken")
+        raise UserError(f"expected a new name for a kind of network, got {kind.name!r}, which is taken")
     _registered[kind.name] = kind
 
 

@@ -68,7 +68,7 @@ def id_of(game: Game) -> str:
     for short, options in game.ids.items():
         if game == game.variant(**{**game.defaults, **options}):
             return f"leafwise/{short}-v0"
-    raise UserError(f"expected a variant of {game.name} with an id of its own, got {game!r}")
+    raise UserError(f"expected a variant of {game.name} with an id, got {game!r}")
 
 
 def settings_of(file: str, name: str) -> dict[str, Any]:

@@ -104,13 +104,16 @@ class Evaluator:
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
-            raise UserError(f"evaluator {self.name!r}: expected both of low and high or none")
+            raise UserError(f"evaluator {self.name!r}: expected low and high or neither, got one of them")
         if self.value is None and self.batch is None:
             raise UserError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
         if self.batch_policy is not None and self.batch is None:
-            raise UserError(f"evaluator {self.name!r}: expected a batch beside a batch_policy")
+            raise UserError(f"evaluator {self.name!r}: expected a batch for the batch_policy, got none")
         if self.speed.sibling_values is not None and (self.to_go or self.value is None):
-            raise UserError(f"evaluator {self.name!r}: expected sibling_values beside a value that is not to_go")
+            wrong = "a value that is to_go" if self.to_go else "none"
+            raise UserError(
+                f"evaluator {self.name!r}: expected a value for sibling_values that is not to_go, got {wrong}"
+            )
 
     @property
     def stages(self) -> tuple[str, ...]:

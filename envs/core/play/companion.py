@@ -218,7 +218,7 @@ class Following:
             return message
         state, count = self._recorder.state, len(self._recorder.steps)
         if state.is_terminal:
-            raise UserError(f"expected no more, {self.companion.ending(state)}, got {line!r}")
+            raise UserError(f"expected no more input ({self.companion.ending(state)}), got {line!r}")
         names = asked_of_plugin(lambda: self.companion.read(state, line, best))
         words = []
         try:

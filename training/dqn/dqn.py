@@ -240,8 +240,8 @@ class QLearner(GatedLearner):
         if self.config.job_size:
             ahead, metadata["ahead"] = self.generations.state()
             tensors |= ahead
-        more, of_every_run = super().state()
-        return tensors | more, metadata | of_every_run
+        base_tensors, base_metadata = super().state()
+        return tensors | base_tensors, metadata | base_metadata
 
     def playing(self, done: int) -> QPlayOptions:
         """Returns how decisions are played after `done` of them; each game has its own share of random actions."""

@@ -265,8 +265,8 @@ class NTupleTd(Learner):
         """Returns the state for a checkpoint: arrays and metadata."""
         metadata: Json = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
         metadata |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
-        tensors, of_every_run = super().state()
-        return self.arrays() | tensors, metadata | of_every_run
+        base_tensors, base_metadata = super().state()
+        return self.arrays() | base_tensors, metadata | base_metadata
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Restores the state of a checkpoint."""

@@ -434,8 +434,8 @@ class IterationLearner(GatedLearner):
         if self.uses_jobs:
             ahead, metadata["ahead"] = self.generations.state()
             tensors |= ahead
-        more, of_every_run = super().state()
-        return tensors | more, metadata | of_every_run
+        base_tensors, base_metadata = super().state()
+        return tensors | base_tensors, metadata | base_metadata
 
     @abstractmethod
     def play(self) -> Logged:

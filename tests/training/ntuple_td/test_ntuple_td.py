@@ -113,7 +113,9 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
     assert np.array_equal(cut, whole)
     assert not whole[~kept].any()
     assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
-    with pytest.raises(ValueError, match="expected --coherence and --init-from with --prune-moves, got at most one of them"):
+    with pytest.raises(
+        ValueError, match="expected --coherence and --init-from with --prune-moves, got at most one of them"
+    ):
         td.NTupleTd(td.Config(game="threes", prune_moves=5, coherence=True))
 
 

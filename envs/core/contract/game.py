@@ -186,8 +186,8 @@ class Text:
     points: Callable[[Row, Any], float] | None = None
     """(row, T) -> the game's own score if it ended here, which people see; None: the return."""
     action: Callable[[str], str] = str
-    """What a person may type for an action -> its name. It accepts other spellings, `5-0` for `0-5`, and only gets texts that
-    are not names.
+    """What a person typed for an action -> the action's name. It is called only for texts that are not names, for other spellings
+    such as `5-0` for `0-5`.
     """
     whole_turns: bool = False
     """Whether people think in whole turns of several actions, `8/5 6/5`: all decisions until chance or the other player acts."""
@@ -298,17 +298,17 @@ class ReturnRange:
 
 @dataclass(frozen=True)
 class Game:
-    """One game in one variant. A room's `GAME` has the default options; `variant(...)` returns other variants.
+    """One game in one variant. `GAME` of the game's folder has the default options; `variant(...)` returns other variants.
 
     Fields that depend on the variant are functions of `options`. Raises ValueError for fields that contradict the contract.
     """
 
     name: str
-    """Lower-case name, the room's folder: `leafwise.game(name)`."""
+    """Lower-case name, which is also the name of the game's folder: `leafwise.game(name)`."""
     title: str
     """One line for people."""
     module: str
-    """The room's module, which has this game as attribute GAME (pass `__name__`)."""
+    """The game's module, which has this game as attribute GAME (pass `__name__`)."""
     players: int
     """1 or 2; returns of two-player games are player 0's and zero-sum."""
     rules: Rules

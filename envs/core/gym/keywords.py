@@ -93,7 +93,7 @@ class EnvOptions:
     )
     """One of the game's rewards (default: the first, the change of the agent's return).
 
-    The change is called "score", or "returns" in a game whose rewards have a "score" of their own."""
+    This default is called "score". If the game itself defines a reward "score", it is called "returns"."""
     illegal: Annotated[str | None, OneOf(tuple(ILLEGAL))] = field(
         default=None,
         metadata=option(
@@ -124,8 +124,8 @@ class EnvOptions:
     )
     """When an ended episode of a batch starts anew: `"NextStep"` (default, as in Gymnasium), `"SameStep"` or `"Disabled"`.
 
-    In the next step, whose action counts for nothing; in the same step, with the last observation and info in `info["final_obs"]`
-    and `info["final_info"]`; or when `reset` is told so by `options={"reset_mask": bool [num_envs]}`."""
+    "NextStep": in the next step, which ignores the action. "SameStep": in the same step, with the last observation and info in
+    `info["final_obs"]` and `info["final_info"]`; or when `reset` is told so by `options={"reset_mask": bool [num_envs]}`."""
     max_episode_steps: Annotated[int | None, Range(1, NO_LIMIT - 1)] = field(
         default=None, metadata=option(number=lambda steps: NO_LIMIT if steps is None else steps)
     )

@@ -328,10 +328,11 @@ class Game:
     options: Any = field(default_factory=NoOptions)
     """The variant: a frozen dataclass of JSON-able values, checked by its `__post_init__`; every field has a default."""
     scores: Mapping[str, Callable[[Any], Evaluator]] = field(default_factory=dict)
-    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default. None: `returns`."""
+    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default. A game without any gets the score
+    `returns`."""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
-    """Rewards besides the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: another name for the
-    difference.
+    """Rewards besides the change of the return: compiled (S, i, j, k, T) -> float for player 0. None instead of a function: the
+    change of the return, under this name.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
@@ -340,11 +341,11 @@ class Game:
     features: Mapping[str, Any] = field(default_factory=dict)
     """What networks see, by kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch | Programs] = field(default_factory=dict)
-    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`; or name
-    -> `OwnSearch`, `Programs`, or `ExactSolver`, usually as "solver".
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name` and `choose(state)`. Instead
+    of this function it may be an `OwnSearch`, `Programs`, or an `ExactSolver`, usually with the name "solver".
 
-    A player that draws has its random numbers in `stream`; see `leafwise.envs.core.play.players`. If the words may name code to
-    run, use `Programs`: such words are then accepted only from the command line and from Python.
+    A player that draws random numbers takes them from its `stream`; see `leafwise.envs.core.play.players`. If the words may name
+    code to run, use `Programs`: such words are then accepted only from the command line and from Python.
     """
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""

@@ -25,7 +25,7 @@ import numpy as np
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.players import play_out
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.experiments.search import MCTS, mcts_defaults
 from leafwise.experiments.study import (
     Program,
@@ -108,7 +108,7 @@ class Perfect:
     """The exact solver, with ties broken at random."""
 
     def __init__(self) -> None:
-        self.solver = Solver(CONNECT_FOUR, TABLE_MB)
+        self.solver = TrilobiteSolver(CONNECT_FOUR, TABLE_MB)
         self.begin(0)
 
     def begin(self, number: int) -> None:

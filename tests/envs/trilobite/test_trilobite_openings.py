@@ -13,7 +13,7 @@ import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import SolverPlayer
 from leafwise.envs.trilobite import solver as openings
-from leafwise.envs.trilobite.solver import SCATTER, Solver, lookup
+from leafwise.envs.trilobite.solver import SCATTER, TrilobiteSolver, lookup
 from leafwise.experiments.trilobite import openings as study
 from leafwise.models.files import save_tensors
 
@@ -45,7 +45,7 @@ def score(state: State) -> int | None:
 
 def test_the_first_moves_are_worth_what_is_known() -> None:
     """Columns 1 to 7 are worth -2 -1 0 1 0 -1 -2: the published solution of Connect Four."""
-    solution = Solver(CONNECT_FOUR, 4).solve(CONNECT_FOUR.start())
+    solution = TrilobiteSolver(CONNECT_FOUR, 4).solve(CONNECT_FOUR.start())
     assert list((solution.action_scores or {}).values()) == [-2, -1, 0, 1, 0, -1, -2]
     assert solution.best_actions == ("4",)
 
@@ -70,7 +70,7 @@ def test_no_move_is_worth_more_than_its_position() -> None:
 
 
 def test_a_sample_is_what_the_solver_finds_by_itself() -> None:
-    solver, player = Solver(CONNECT_FOUR, by_heart=False), SolverPlayer(CONNECT_FOUR, table_mb=64)
+    solver, player = TrilobiteSolver(CONNECT_FOUR, by_heart=False), SolverPlayer(CONNECT_FOUR, table_mb=64)
     last = [state for state in SCORES if 42 - str(state).count(".") == PLIES.max()]
     for state in Random(1).sample(last, 2):
         at, sign = state, 1  # some plies of best play on, where a search is short
@@ -88,15 +88,15 @@ def test_the_table_is_small_and_says_how_it_was_made() -> None:
 
 def test_a_solver_by_itself_knows_nothing_by_heart() -> None:
     for by_heart in (True, False):
-        solver = Solver(CONNECT_FOUR, 4, by_heart=by_heart)
+        solver = TrilobiteSolver(CONNECT_FOUR, 4, by_heart=by_heart)
         solver.scores(CONNECT_FOUR.rows(0))
         known = lookup(TABLE.keys[-1] * SCATTER, np.uint64(solver.memory.size[0]), solver.memory)
         assert bool(known) is by_heart
-    assert Solver(leafwise.game("trilobite", board="7x6", k=5), 4).openings is None
+    assert TrilobiteSolver(leafwise.game("trilobite", board="7x6", k=5), 4).openings is None
 
 
 def test_openings_that_a_search_displaced_are_known_again() -> None:
-    solver, start = Solver(CONNECT_FOUR, 4), CONNECT_FOUR.start()
+    solver, start = TrilobiteSolver(CONNECT_FOUR, 4), CONNECT_FOUR.start()
     assert solver.solve(start, "move").nodes < 1000
     solver.memory.table[:] = 0
     solver.memory.size[1] += 1  # as a search that stored something

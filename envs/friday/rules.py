@@ -1,15 +1,15 @@
 """The rules of Friday as functions on rows of twelve words (`layout`).
 
-A row holds what the player knows: which cards lie in every pile, which of them lie where (after "sort" and "below the pile"), the
-table, and the step that is under way. The four kinds of chance are: a pirate, an aging card, a hazard, a card. Rules: Friedemann
-Friese, "Freitag", 2011.
+A row holds what the player knows: the cards in every pile, the known places of cards (after "sort" and "below the pile"), the
+table, and the current step. The four kinds of chance are a pirate, an aging card, a hazard, a card. Rules: Friedemann Friese,
+"Freitag", 2011.
 
-Rulings where the booklet is silent: a doubling that lost its source frees its target to be doubled again; phase -1 is not offered
-where it has no effect; with `double_needs_source=False` at most six cards are doubled at a time; cards removed after a lost fight
-go one after another, by kind; cards looked at are put back one after another, the last ends on top.
+Rulings where the booklet is silent: a doubling that lost its source frees its target to be doubled again; phase -1 is not
+offered where it has no effect; with `double_needs_source=False` at most six cards are doubled at a time; cards removed after a
+lost fight go one after another, by kind; cards looked at are put back one after another, the last ends on top.
 
-After what the player does come the kinds of chance, each one stage with exact probabilities, and which actions a search considers:
-all legal ones, or those that the public engine's filters leave.
+The module has the player's actions, then the kinds of chance, each one stage with exact probabilities, then the candidates of a
+search: all legal actions, or those that the public engine's filters leave.
 """
 
 from __future__ import annotations
@@ -155,22 +155,23 @@ def returns(S, i, T):
 
 @jit(inline=True)
 def offer_looked(S, i, A, n):
-    """Adds the places of cards looked at; of cards alike only the first."""
+    """Adds the places of cards looked at; of equal cards only the first."""
     cards = looked(S, i)
     before = ZERO
-    place = 0
+    index = 0
     while cards:
         if cards & CARD_MASK != before:
-            A[n] = CARD + place
+            A[n] = CARD + index
             n += 1
         before = cards & CARD_MASK
         cards >>= CARD_BITS
-        place += 1
+        index += 1
     return n
 
 
 @jit
 def legal_actions(S, i, A, T):
+    # A fight.
     here = mode(S, i)
     n = 0
     if here == IN_FIGHT:
@@ -186,6 +187,7 @@ def legal_actions(S, i, A, T):
         if get(S, i, USES_AT) < MAX_USES:
             n = fight.offer_cards(S, i, here, A, n, T)
         return n
+    # A choice of hazards or pirates.
     if here == CHOOSE:
         first, second = get(S, i, HAZARD_AT), get(S, i, SECOND_HAZARD_AT)
         A[0] = FIRST
@@ -196,6 +198,7 @@ def legal_actions(S, i, A, T):
         else:
             return 1
         return 2
+    # The steps of an ability, and removals.
     ability = get(S, i, KIND_AT)
     if here != ORDER and (here != TARGET or ability == EXCHANGE_AGAIN):
         A[n] = END
@@ -274,7 +277,7 @@ def apply_action(S, i, a, j, T):
 
 @jit
 def action_cost(S, i, a, T):
-    """Counts 1 for an action that reveals a card: after it chance acts."""
+    """Returns 1 for an action that reveals a card, after which chance acts."""
     here = mode(S, i)
     if a in (FREE, PAY, DRAW_MORE):
         return 1
@@ -298,12 +301,12 @@ def action_cost(S, i, a, T):
 
 DIFFICULT = ~((ONE << DIFFICULT_SHIFT) - ONE)
 ALL_PIRATES = u64(2046)
-"""One bit for each of the pirates 1 to 10."""
+"""A bit for each of the pirates 1 to 10."""
 
 
 @jit(inline=True)
 def open_outcomes(S, j, T):
-    """Returns what chance picks from: counts of cards, or one bit for each pirate."""
+    """Returns the set that chance picks from: counts of cards, or a bit for each pirate."""
     here = mode(S, j)
     if here == DEAL_CARD:
         return next_cards(S, j, T)
@@ -318,7 +321,7 @@ def open_outcomes(S, j, T):
 
 @jit(inline=True)
 def add_to_pair(S, j, first, second, item):
-    """Adds to a pair in ascending order; returns whether it is whole."""
+    """Adds an item to a pair in ascending order; returns whether the pair is complete."""
     other = get(S, j, first)
     put(S, j, first, min(other, item) if other else item)
     put(S, j, second, max(other, item) if other else ZERO)
@@ -327,7 +330,7 @@ def add_to_pair(S, j, first, second, item):
 
 @jit(inline=True)
 def resolve(S, j, kind, T):
-    """Lets chance pick a kind of card, or the pirate of that number."""
+    """Applies the pick of chance: a kind of card, or the number of a pirate."""
     here = mode(S, j)
     if here == DEAL_CARD:
         receive(S, j, kind, T)
@@ -354,7 +357,7 @@ def resolve(S, j, kind, T):
 
 @jit(inline=True)
 def first_of(word, pirates, T):
-    """Returns the first kind that a word counts (or the first pirate's number), how many there are, and the word without them."""
+    """Returns the first kind in a counts word (or the first pirate's number), its copies, and the word without it."""
     if pirates:
         return lowest_bit(word), ONE, word & (word - ONE)
     kind = first_kind(word, T)
@@ -364,27 +367,27 @@ def first_of(word, pirates, T):
 @jit
 def chance_outcomes(S, j, P, o, T):
     rest, pirates = open_outcomes(S, j, T), mode(S, j) == DEAL_PIRATE
-    left, weight = ZERO, 0.0
+    n, weight = ZERO, 0.0
     while rest:
         kind, copies, rest = first_of(rest, pirates, T)
-        copy_row(S, j, o + left)
-        resolve(S, o + left, kind, T)
-        P[o + left] = copies
+        copy_row(S, j, o + n)
+        resolve(S, o + n, kind, T)
+        P[o + n] = copies
         weight += copies
-        left += ONE
-    for k in range(left):
+        n += ONE
+    for k in range(n):
         P[o + u64(k)] /= weight
-    return np.int64(left)
+    return np.int64(n)
 
 
 @jit(inline=True)
-def pick(word, place, pirates, T):
-    """Returns the kind of card number `place` among those counted in a word (or the pirate's number)."""
+def pick(word, rank, pirates, T):
+    """Returns the kind of card number `place` in a counts word (or the pirate's number)."""
     while True:
         kind, copies, word = first_of(word, pirates, T)
-        if place < copies:
+        if rank < copies:
             return kind
-        place -= copies
+        rank -= copies
 
 
 @jit
@@ -396,11 +399,12 @@ def sample_outcome(S, j, R, T):
 
 
 CANDIDATES = ("all", "few")
+"""Names of the sets of actions that a search may consider."""
 
 
 @jit(inline=True)
 def distinct(S, i, A, n, T):
-    """Keeps one of several unused cards with the same ability where it has no target; returns how many are left."""
+    """Keeps one of several unused cards with the same ability, if it has no target; returns the new number of actions."""
     kept = 0
     seen = ZERO
     for k in range(n):
@@ -418,7 +422,7 @@ def distinct(S, i, A, n, T):
 
 @jit(inline=True)
 def best_to_double(S, i, A, n, T):
-    """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
+    """Keeps the target with the highest printed value, if it is above 0; returns the new number of actions."""
     best, choice = 0, np.int64(-1)
     for k in range(n):
         value = fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), VALUE, T)
@@ -430,7 +434,7 @@ def best_to_double(S, i, A, n, T):
 
 @jit(inline=True)
 def removable(S, i, A, n, T):
-    """Keeps the end and the cards rated 0 or less; returns how many are left."""
+    """Keeps the end and the cards rated 0 or less; returns the new number of actions."""
     kept = 0
     for k in range(n):
         if A[k] == END or fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), RATING, T) <= 0:
@@ -441,10 +445,10 @@ def removable(S, i, A, n, T):
 
 @jit
 def few(S, i, A, T):
-    """Writes the actions that the source's filters leave: for searches, as a turn has more orders than a search can bear.
+    """Writes the actions that the source's filters leave, for searches: a turn has too many orders for a full search.
 
-    A pirate who can be beaten is; of unused cards with the same ability one is used; the card of the highest value above 0 is
-    doubled, which may leave nothing; cards rated 0 or less are removed.
+    A pirate that can be beaten is beaten. Of unused cards with the same ability one is used. Only the card with the highest
+    value above 0 is doubled, which may leave no action. Only cards rated 0 or less are removed.
     """
     here = mode(S, i)
     if here == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
@@ -463,4 +467,4 @@ def few(S, i, A, T):
 @jit
 def candidates(S, i, A, T):
     n = few(S, i, A, T) if T.candidates else 0
-    return n if n > 0 else legal_actions(S, i, A, T)  # a doubling that was begun needs a target, be it worth nothing
+    return n if n > 0 else legal_actions(S, i, A, T)  # a doubling that has begun needs a target, even a worthless one

@@ -1,6 +1,7 @@
-"""Which rows are positions: every card at most as often as it is printed, and every step one that can be under way.
+"""Decides which rows are positions: no card more often than printed, and a current step that is possible.
 
-`fault` looks at a row from anywhere. What people type is checked by it too: `FAULTS` says what it expected of the words of a text.
+`fault` checks a row from any source. It also checks what people type: `FAULTS` has the expectation, and the words of a text
+that break it.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ FAULTS = (
     ("something that chance can pick", "turn"),
     ("a position with a legal action", "turn"),
 )
-"""What a fault expected, and the words that say what came; the first is none of a text."""
+"""The expectation of each fault, and the words that show what came; the first cannot come from a text."""
 (
     MALFORMED, LIFE, KNOWABLE, FACE_DOWN, USED, SOURCES, AT_WORK, TWO_PIRATES, APART, IN_PIRATES, DEBT, LOWERED, TOGETHER, REMOVING,
     ACTING, ABLE, LOOKS, NO_FIGHT, TO_COME, REVEALED, AT_START, TO_CHOOSE, BEATEN, LEFT_ALONE, FOUGHT, NONE_TO_COME, NEEDS_ABILITY,
@@ -160,7 +161,7 @@ SOUND = 0
 
 @jit
 def is_listed(items, first, last, ascending):
-    """Whether fields of cards hold numbers first..last, ascending if that is asked, and no more after an empty one."""
+    """Whether fields of cards contain only numbers first..last, ascending if `ascending`, without gaps."""
     before = ZERO
     while items:
         item = items & CARD_MASK
@@ -173,19 +174,19 @@ def is_listed(items, first, last, ascending):
 
 @jit
 def count_items(items, item):
-    """Counts an item (0: any but 0) in fields of cards."""
+    """Returns the number of times that an item (0: any but 0) occurs in fields of cards."""
     n = ZERO
     while items:
-        here = items & CARD_MASK
-        n += u64(here == item or (item == ZERO and here != ZERO))
+        current = items & CARD_MASK
+        n += u64(current == item or (item == ZERO and current != ZERO))
         items >>= CARD_BITS
     return n
 
 
 @jit
 def cards_fault(S, i, T):
-    """Looks at piles and lists of cards, at nothing else of a row."""
-    # Fields that are there, of cards that are there
+    """Checks piles and lists of cards, and nothing else of a row."""
+    # Only existing fields, with existing cards.
     for w in (STACK, DISCARD, LEFT, LEFT_USED, RIGHT, RIGHT_USED, DOWN):
         if S[i, w] >> COUNTED:
             return MALFORMED
@@ -196,7 +197,7 @@ def cards_fault(S, i, T):
         return MALFORMED
     if not (is_listed(looks, ONE, KINDS, True) and is_listed(active, u64(FIRST_KNOWLEDGE + 1), u64(FIRST_AGING), True)):
         return MALFORMED
-    # No card more often than it is printed
+    # No card more often than printed.
     start = at_start(0, T) + at_start(1, T) + at_start(2, T)
     hazards, away = get(S, i, HAZARDS_AT) << HAZARD_SHIFT, get(S, i, AWAY_AT) << HAZARD_SHIFT
     for k in range(len(CARDS)):
@@ -207,7 +208,7 @@ def cards_fault(S, i, T):
             n += copies_in(S[i, w], kind, T)
         if n > copies_in(start, kind, T) or count_items(S[i, KNOWN], kind + ONE) > copies_in(S[i, STACK], kind, T):
             return MALFORMED
-    # Known cards: with all else known those on top are at the bottom too; there is room for those that come to be known
+    # Known cards: if all are known, those on top count as bottom cards; there must be room for cards that become known.
     again = unknown(S, i, T)
     if again == ZERO and top:
         return MALFORMED
@@ -224,21 +225,21 @@ def cards_fault(S, i, T):
 
 @jit
 def table_fault(S, i, T):
-    """Looks at used and doubled cards."""
+    """Checks used and doubled cards."""
     used = S[i, LEFT_USED] + S[i, RIGHT_USED]
     if used & ~able_cards(T):
         return USED
     doubled = rest = S[i, DOUBLED]
     before = sources = ZERO
     while rest:
-        # Entries ascend, each of a card that lies there
+        # Entries ascend, and each belongs to a card on the table.
         entry = rest & ENTRY_MASK
         kind, code = (entry >> FOUR) - ONE, entry >> TWO
         if kind >= KINDS or entry < before:
             return MALFORMED
         if entries_of(doubled, code) > copies_in(S[i, table_word((code >> ONE) & ONE, code & ONE)], kind, T):
             return MALFORMED
-        # Its source is used and doubles no other, nor itself
+        # Its source is used, and doubles neither another card nor itself.
         by = entry & THREE
         if T.needs_source:
             if (sources >> by) & ONE:
@@ -255,7 +256,7 @@ def table_fault(S, i, T):
 
 @jit
 def has_source(used, by, T):
-    """Whether cards hold the one that doubles with this number."""
+    """Whether `used` contains the doubler with number `by`."""
     while used:
         kind = first_kind(used, T)
         if fact(kind, DOUBLER, T) == np.int64(by):
@@ -266,7 +267,7 @@ def has_source(used, by, T):
 
 @jit
 def status_fault(S, i, T):
-    """Looks at the pirates, the debt and where a card goes."""
+    """Checks the pirates, the debt and the place of a drawn card."""
     here = mode(S, i)
     first, second = get(S, i, PIRATE_AT), get(S, i, SECOND_PIRATE_AT)
     fought, beaten = get(S, i, FOUGHT_AT), get(S, i, BEATEN_AT)
@@ -288,7 +289,7 @@ def status_fault(S, i, T):
 
 @jit
 def fight_fault(S, i, T):
-    """Looks at what belongs to one fight, and at the ability under way."""
+    """Checks what belongs to one fight, and the current ability."""
     here, ability, acting = mode(S, i), get(S, i, KIND_AT), get(S, i, ACTING_AT)
     lowered, used = get(S, i, LOWERED_AT), S[i, LEFT_USED] + S[i, RIGHT_USED]
     while used:
@@ -307,7 +308,7 @@ def fight_fault(S, i, T):
         return LOOKS
     if acting == ZERO:
         return SOUND
-    # A used card that can do it is doubled as is said
+    # The acting card is a used one with this ability, doubled as the row says.
     kind, side, by = (acting >> FOUR) - ONE, (acting >> THREE) & ONE, acting & M3
     if kind >= KINDS or by > FOUR:
         return MALFORMED
@@ -316,13 +317,13 @@ def fight_fault(S, i, T):
     plain = copies_in(S[i, table_word(side, ONE)], kind, T) - entries_of(S[i, DOUBLED], code)
     if (count_entries(S[i, DOUBLED], entry, entry) if by else plain) == ZERO:
         return ACTING
-    own, begun = fact(kind, ABILITY, T), cards.EXCHANGE if ability == EXCHANGE_AGAIN else np.int64(ability)
-    return SOUND if own == begun or (own == cards.COPY and begun != cards.COPY) else ABLE
+    card_ability, begun = fact(kind, ABILITY, T), cards.EXCHANGE if ability == EXCHANGE_AGAIN else np.int64(ability)
+    return SOUND if card_ability == begun or (card_ability == cards.COPY and begun != cards.COPY) else ABLE
 
 
 @jit
 def steps_left(here, ability, amount):
-    """Returns the least and the most steps that an ability can have left at a turn; (0, -1) where it cannot be under way."""
+    """Returns the least and the most steps that an ability can have left in a mode; (0, -1) if it is impossible there."""
     drawn, aims, offers = here <= DEAL_CARD, here == TARGET, here == OFFER
     name = np.int64(ability)
     if name == cards.DRAW and (drawn or offers):
@@ -339,7 +340,7 @@ def steps_left(here, ability, amount):
 
 @jit
 def ability_fault(S, i, T):
-    """Looks at the ability under way and the turn together."""
+    """Checks the current ability together with the mode."""
     here, ability, to = mode(S, i), get(S, i, KIND_AT), get(S, i, TO_AT)
     drawn = here in (DEAL_AGING, DEAL_CARD)
     chosen = TARGET <= here <= ORDER
@@ -352,13 +353,13 @@ def ability_fault(S, i, T):
         return GOES_TO if to == TO_SETUP and here != DEAL_AGING else SOUND
     if not chosen and (not drawn or to == TO_SETUP):
         return NO_ABILITY
-    # How many steps may be left
+    # The number of steps left.
     kind = (get(S, i, ACTING_AT) >> FOUR) - ONE
     amount = 2 if fact(kind, ABILITY, T) == cards.COPY else fact(kind, AMOUNT, T)
     low, high = steps_left(here, ability, amount)
     if not low <= steps <= high:
         return STEPS
-    # Cards to draw, cards looked at, where a card goes
+    # Cards to draw, cards looked at, the place of a drawn card.
     if here == OFFER and not can_draw(S, i, T):
         return TO_DRAW
     if ability == u64(cards.SORT):
@@ -378,7 +379,8 @@ def ability_fault(S, i, T):
 
 @jit
 def turn_fault(S, i, T):
-    """Looks at what the turn needs."""
+    """Checks what the mode requires."""
+    # Modes without a fight have nothing on the table.
     here, phase_here, ahead = mode(S, i), phase(S, i), get(S, i, HAZARDS_AT)
     beaten, pirates = get(S, i, BEATEN_AT), phase_here == THREE
     active = count_items(get(S, i, ACTIVE_AT), ZERO)
@@ -388,6 +390,7 @@ def turn_fault(S, i, T):
         moved |= S[i, w]
     if (setup or here in (CHOOSE, WON)) and moved | S[i, LEFT]:
         return NO_FIGHT
+    # The hazards and pirates of each mode.
     if setup:
         if pirates or (ahead == ZERO and here != DEAL_PIRATE):
             return TO_COME
@@ -415,7 +418,7 @@ def turn_fault(S, i, T):
 
 @jit
 def action_fault(S, i, T):
-    """Looks whether somebody can act."""
+    """Checks that somebody can act."""
     here = mode(S, i)
     if here <= DEAL_CARD:
         if here == DEAL_AGING and S[i, STACK] and get(S, i, TO_AT) != TO_SETUP:
@@ -430,19 +433,19 @@ def action_fault(S, i, T):
 
 @jit
 def fault(S, i, T):
-    """Returns the number of the first fault of a row from anywhere, SOUND if it is a position; `FAULTS` has them in words."""
-    found = cards_fault(S, i, T)
-    if found == SOUND:
-        found = table_fault(S, i, T)
-    if found == SOUND:
-        found = status_fault(S, i, T)
-    if found == SOUND:
-        found = fight_fault(S, i, T)
-    if found == SOUND:
-        found = turn_fault(S, i, T)
-    if found == SOUND:
-        found = ability_fault(S, i, T)
-    return found if found else action_fault(S, i, T)
+    """Returns the number of the first fault of a row, or SOUND for a position; `FAULTS` has the faults in words."""
+    number = cards_fault(S, i, T)
+    if number == SOUND:
+        number = table_fault(S, i, T)
+    if number == SOUND:
+        number = status_fault(S, i, T)
+    if number == SOUND:
+        number = fight_fault(S, i, T)
+    if number == SOUND:
+        number = turn_fault(S, i, T)
+    if number == SOUND:
+        number = ability_fault(S, i, T)
+    return number if number else action_fault(S, i, T)
 
 
 @jit

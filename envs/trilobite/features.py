@@ -250,8 +250,8 @@ SPARSE = SparseFeatures(
 
 # The features `parity`: patterns on lines, threats in columns, and who has to move last.
 #
-# There are fewer than in `sparse` (12 thousand on 7x6 instead of 56), so that all weights fit into a processor's cache. They contain
-# what players of Connect Four count: when only cells under a threat are left, the player to move is in zugzwang.
+# There are fewer than in `sparse` (12 thousand on 7x6 instead of 56), so that all weights fit into a processor's cache. They
+# contain what players of Connect Four count: when only cells under a threat are left, the player to move is in zugzwang.
 
 
 DRAWN, FIRST, SECOND, UNDECIDED = 0, 1, 2, 3

@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship import GAME, check
 from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.info import INFO
-from leafwise.envs.starship.lookahead import AT_RANDOM, Children, LookAhead, Tried, followed, placeable
+from leafwise.envs.starship.lookahead import AT_RANDOM, Children, LookAhead, TriedPlaces, followed, placeable
 from leafwise.envs.starship.mirror import mirrored
 from leafwise.envs.starship.plans import TRIED, TRIED_BELOW, Plans
 from leafwise.envs.starship.rules import DRAW_REQUEST
@@ -77,7 +77,7 @@ def test_wide_enough_it_finds_the_best_two_places(seed: int) -> None:
 def test_what_is_followed() -> None:
     scores, values = np.array([3.0, 9, 1, 1, 1, 1, 1, 1]), np.array([0.0, 0, 5, 4, 3, 2, 1, 0.5])
     row = GAME.rows(1)
-    tried = Tried(np.arange(8), scores, row, values)
+    tried = TriedPlaces(np.arange(8), scores, row, values)
     kept = followed(tried, 4, row[0])
     assert kept[:4] == [1, 0, 2, 3]
     assert len(set(kept)) == 4 + AT_RANDOM

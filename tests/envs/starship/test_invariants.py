@@ -22,7 +22,7 @@ from leafwise.envs.starship import (
     ship_hash,
     switched,
 )
-from leafwise.envs.starship.check import Broken, Plan
+from leafwise.envs.starship.check import Broken, ShipPlan
 from leafwise.envs.starship.draw import png
 from twins.starship_story import check_stages
 
@@ -81,7 +81,7 @@ def test_a_doctored_story_is_found_out():
     before, after = told[k - 1][1], told[k][1]
     reopened = dataclasses.replace(after, armour=after.armour[1:])
     assert {fault.rule for fault in check_stages([*told[:k], (names[k], reopened)])} == {"V11", "V12"}
-    closed = min(Plan(after).corridors)
+    closed = min(ShipPlan(after).corridors)
     armour = tuple(sorted({*after.armour, closed}, key=lambda cell: (cell[1], cell[0])))
     (fault,) = check_stages([*told[:k], (names[k], dataclasses.replace(after, armour=armour))])
     assert str(fault) == f"V12: armour {closed} closes a way"

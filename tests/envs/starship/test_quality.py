@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leafwise.envs.starship import CLASSIC, SCOUT, Generator, Ship, generate
-from leafwise.envs.starship.check import Plan
+from leafwise.envs.starship.check import ShipPlan
 from leafwise.envs.starship.pcg_problem import SHARE, ShipProblem
 from leafwise.envs.starship.ship import stats_of
 from leafwise.envs.starship.statistics import pairwise_distances, part_map, set_score, survey
@@ -18,7 +18,7 @@ PRICE |= {"thruster_small": 500, "thruster_med": 1500, "thruster_large": 4000, "
 
 
 def naive(ship: Ship, full: int) -> dict[str, float]:
-    p, plan = position_of(ship), Plan(ship)
+    p, plan = position_of(ship), ShipPlan(ship)
     mass = sum(twin.MASS[letter] for letter, *_ in p.parts) + sum(
         3 if c in p.armour else 1 for c in p.hull - set(p.room)
     )

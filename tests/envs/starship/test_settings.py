@@ -23,7 +23,7 @@ from leafwise.envs.starship import (
     switched,
     to_toml,
 )
-from leafwise.envs.starship.check import Plan
+from leafwise.envs.starship.check import ShipPlan
 from leafwise.envs.starship.settings import Shape, Thrusters, changed, final, most_parts, runs
 from leafwise.envs.starship.statistics import core_entropy, survey
 from leafwise.envs.starship.targets import asked_errors, with_targets
@@ -225,7 +225,7 @@ def test_filling_inwards_leaves_as_many_level_corridors_as_upright_ones() -> Non
         filling = replace(CLASSIC.fill_with_armour, order=order)
         generator, links = Generator(replace(CLASSIC, fill_with_armour=filling)), [0, 0]
         for seed in range(16):
-            cells = Plan(generator.attempt(seed, 0)).corridors
+            cells = ShipPlan(generator.attempt(seed, 0)).corridors
             links[0] += sum((x, y + 1) in cells for x, y in cells)
             links[1] += sum((x + 1, y) in cells for x, y in cells)
         shares[order] = links[0] / links[1]

@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import PlayerAI
 from leafwise.envs.trap.baselines.course.starter.Grid import Grid
-from leafwise.envs.trap.solver import Solver
+from leafwise.envs.trap.solver import TrapSolver
 from leafwise.training.evaluation.arena import evaluate
 from twins.trap import Twin, crowded, crowded_state
 
@@ -25,7 +25,7 @@ from twins.trap import Twin, crowded, crowded_state
 @pytest.mark.parametrize("leaf", ["is", "reach"])
 def test_values_tend_to_the_exact_ones(leaf: str) -> None:
     game = GAME.variant(size=3, max_turns=1000)
-    solver = Solver(game)
+    solver = TrapSolver(game)
     for text in (".1./.../.2.", "1../.../..2", "1#./.../.2.", ".1./.2./..."):
         state = game.parse(text)
         exact = solver.solve(state, "none").value

@@ -10,6 +10,7 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 from pictures import drawings
+from reference_examples import without_examples
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = re.compile(r"(experiments/|models/weights/|examples/|(CHANGELOG|CONTRIBUTING|SECURITY|NOTICE)\.md$).*")
@@ -35,7 +36,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Points links between pages to where these stand on the site, and turns those to what it leaves out into plain names."""
+    """Points links between pages to where these stand on the site, and turns those to what it leaves out into plain names.
+
+    Examples of entries go to these.
+    """
     place = page.file.src_uri
     origin = Path(place).parent if PAGES.match(place) else Path("docs", place).parent
 
@@ -49,4 +53,4 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return f"{image}[{words}]({posixpath.relpath(on_site, Path(place).parent)}{anchor})"
         return words if (ROOT / found).exists() else link[0]  # MkDocs says what is wrong with it
 
-    return LINK.sub(kept, markdown)
+    return LINK.sub(kept, without_examples(markdown))

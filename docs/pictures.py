@@ -102,7 +102,7 @@ def star() -> str:
                 canvas.text(at, 260, f"{value:g}", size=13)
             first += 90 * len(replies)
     canvas.text(40, 168, "opponent", size=13)
-    labels = {LEAF_COLOUR: "asked by all three", PALE: "by Star1 and plain search", PAPER: "by plain search alone"}
+    labels = {LEAF_COLOUR: "evaluated by all three", PALE: "by Star1 and plain search", PAPER: "only by plain search"}
     for k, (fill, words) in enumerate(labels.items()):
         canvas.disc(150 + 220 * k, 304, 7, fill=fill, edge=LEAF_COLOUR)
         canvas.text(164 + 220 * k, 304, words, size=13, anchor="start")

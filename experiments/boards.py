@@ -1,7 +1,6 @@
-"""Draws a position of each game with its best move and what that is worth, in the game's units: the README's first picture.
+"""Draws a position of each game with its best move and value in the game's units: the README's first picture.
 
-`python -m leafwise.experiments.boards` writes `boards.png`. The moves and their values are those of the shipped networks in
-a search.
+`python -m leafwise.experiments.boards` writes `boards.png`. Moves and values come from searches with the shipped networks.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from leafwise.models.units import units_of, written
 from leafwise.search import Search
 
 WIDTH, SIDE, TOP, FOOT = 266, 244, 50, 150
-"""Pixels of a game's column, of its board, above and below it: the picture is shown at half its size."""
+"""Pixels: width of a column, side of a board, space above and below. The picture is shown at half its size."""
 INK, FAINT, PAPER, BEST = "#22313f", "#5f6b76", "#ffffff", "#1b8a3a"
 UNITS = {"expected final score": "{} points", "expected quality": "quality {}"}
-"""What is written for a unit's name; any other is a chance to win."""
+"""Text for a unit's name; any other unit is a chance to win."""
 
 Pixels = Bytes
 Box = tuple[float, float, float, float]
@@ -48,19 +47,19 @@ class Config(Study):
 
 @dataclass(frozen=True)
 class Board:
-    """A position, the search that is asked, and how it is drawn."""
+    """A position, its search and its drawing."""
 
     title: str
     name: str
     position: str
     picture: Callable[[State, str], Pixels]
-    """(state, best move) -> a picture on which the move is marked."""
+    """(state, best move) -> a picture with the move marked."""
     crop: Box | None
     """Left, top, right and bottom of the board in that picture; None: all of it."""
     search: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     words: str = "{}"
-    """How the move is told."""
+    """Text for the move."""
 
 
 def drawn(state: State) -> Canvas:
@@ -96,7 +95,7 @@ def joined(state: State, move: str) -> Pixels:
 
 
 def thrown(state: State, move: str) -> Pixels:
-    """Marks the cell of Trap that is thrown at."""
+    """Marks the target of a throw of Trap."""
     canvas, T = drawn(state), state.game.tables()
     y, x = map(int, move.split(","))
     centre = trap.centre(y * T.size + x, T)
@@ -107,7 +106,7 @@ def thrown(state: State, move: str) -> Pixels:
 
 
 def framed(state: State, move: str, board: Box) -> Pixels:
-    """Frames what a move changes on a board: a disc of Trilobite, a part of a ship."""
+    """Frames the part of a board that a move changes: a disc of Trilobite, a part of a ship."""
     before, picture = state.rgb(), state.play(move).rgb()
     left, top, right, bottom = map(int, board)
     changed = (before != picture).any(axis=2)[top:bottom, left:right]
@@ -119,15 +118,15 @@ def framed(state: State, move: str, board: Box) -> Pixels:
 
 
 def fought(state: State, move: str) -> Pixels:
-    """Draws what counts of a fight of Friday: life, the points made and needed, the cards on the table."""
+    """Draws a fight of Friday: life, points made and needed, cards on the table."""
     row, T, side = state.row, state.game.tables(), 380
     canvas = Canvas(side, side, friday.PAPER)
     phase = number(row, "phase")
     canvas.box(0, 0, side, 62, fill=friday.PHASE_COLOURS[phase])
     canvas.text(18, 31, f"life {number(row, 'life')} of {int(T.max_life)}", size=30, colour=PAPER, anchor="start")
-    told = figures(row, T)
-    canvas.text(side / 2, 110, f"{told.total} of {told.asked} points", size=38)
-    left = told.free - number(row, "free")
+    now = figures(row, T)
+    canvas.text(side / 2, 110, f"{now.total} of {now.asked} points", size=38)
+    left = now.free - number(row, "free")
     canvas.text(side / 2, 156, f"{left} free card{'s' * (left != 1)} left", size=28, colour=FAINT)
     cards = table_cards(row)
     for k, (kind, _, used, _) in enumerate(cards):
@@ -173,28 +172,28 @@ BOARDS = (
 
 
 def column(board: Board) -> Image.Image:
-    """Returns a game's column: its title, its board, its best move, what that is worth, and what says so."""
+    """Returns a game's column: title, board, best move, its value, and the search."""
     game = find_game(board.name).variant(**board.options)
     state = game.parse(board.position)
-    found = Search(game, named_leaf(game, "learned"), **board.search)(state)
+    result = Search(game, named_leaf(game, "learned"), **board.search)(state)
     units = units_of(game, "learned")
-    assert found.name is not None
+    assert result.name is not None
     assert units is not None
-    picture = Image.fromarray(board.picture(state, found.name))
+    picture = Image.fromarray(board.picture(state, result.name))
     picture = picture.crop(board.crop) if board.crop else picture
     scale = SIDE / max(picture.size)
     picture = picture.resize((int(scale * picture.width), int(scale * picture.height)), Image.Resampling.LANCZOS)
-    worth = UNITS.get(units.name, "{} to win").format(written(found.value, units))
+    worth = UNITS.get(units.name, "{} to win").format(written(result.value, units))
     whole = Image.new("RGB", (WIDTH, TOP + SIDE + FOOT), PAPER)
     whole.paste(picture, ((WIDTH - picture.width) // 2, TOP + (SIDE - picture.height) // 2))
     pen = ImageDraw.Draw(whole)
     lines = (
-        (TOP / 2, 30, INK, board.title), (TOP + SIDE + 28, 28, BEST, board.words.format(found.name)),
+        (TOP / 2, 30, INK, board.title), (TOP + SIDE + 28, 28, BEST, board.words.format(result.name)),
         (TOP + SIDE + 68, 30, INK, worth), (TOP + SIDE + 112, 24, FAINT, f"learned, depth {board.search['depth']}"),
     )  # fmt: skip
     for y, size, colour, words in lines:
         pen.text((WIDTH / 2, y), words, fill=colour, font=ImageFont.load_default(size), anchor="mm")
-    print(f"{board.title}: {found.name}, {worth}", flush=True)
+    print(f"{board.title}: {result.name}, {worth}", flush=True)
     return whole
 
 

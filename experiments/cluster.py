@@ -1,9 +1,9 @@
-"""How much faster processes, or a Ray cluster of the same cores, play games than one process does.
+"""Measures how much faster several processes, or a Ray cluster of the same cores, are than one process.
 
-`python -m leafwise.experiments.cluster` times evaluation, arena and self-play (about four minutes on two cores that nothing else
-keeps busy) and writes `cluster.json` and `cluster.md`. Each way begins anew in every repeat and first works on some pieces that are
-not timed: what is compared is the steady state. Processor time is that of this process and all that it has started; where others
-keep the cores busy too, it says what free cores would give at most.
+`python -m leafwise.experiments.cluster` times evaluation, arena and self-play, and writes `cluster.json` and `cluster.md`. It
+takes about four minutes on two idle cores. Each way starts again in every repeat and first works on some untimed pieces, so the
+steady state is compared. Processor time is that of this process and its children. On a busy machine it gives an upper bound for
+idle cores.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
-from leafwise.training.evaluation.arena import BATCH, Batches, plan
+from leafwise.training.evaluation.arena import BATCH, PlayBatch, plan
 from leafwise.training.evaluation.match_workers import from_text, matches_for
-from leafwise.training.execution import check_places, executor_for, in_pieces
+from leafwise.training.execution import check_backend, executor_for, in_pieces
 from leafwise.training.execution.executor import Executor
 from leafwise.training.execution.generations import Calls
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import hardware, need_train_extra
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder, record_piece
+from leafwise.training.selfplay.games import SearchRecorder, record_piece
 
 ONE, SEVERAL, RAY = "one process", "processes", "Ray"
 PIECE = 20_000
@@ -39,7 +39,7 @@ PIECE = 20_000
 FOUR = game("trilobite", board="7x6", k=4)
 MODEL = "trilobite7x6"
 MARKS = {SEVERAL: 1.8, RAY: 1.6}
-"""Times faster than one process, on two cores."""
+"""Target speed-ups over one process, on two cores."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Config(Study):
     """Times executors and writes cluster.json and cluster.md."""
 
     cores: Annotated[int, Range(2, 1024)] = 2
-    """Processes, and cores of the Ray cluster, that are compared with one process."""
+    """Number of processes, and of cores of the Ray cluster."""
     repeats: Annotated[int, Range(1, 1000)] = 3
-    """Times that each way is timed; ratios are within a repeat."""
+    """Repeats of each way; ratios are within a repeat."""
     share: Annotated[float, Range(0.05, 100)] = 1.0
-    """Share of the pieces that are worked on, above 0."""
+    """Share of the pieces to work on, above 0."""
     cluster: str = "local"
     """Ray cluster: local (of --cores cores of this machine), auto, HOST:PORT, or "" for none."""
     only: tuple[str, ...] = ()
@@ -59,21 +59,21 @@ class Config(Study):
 
 
 class Case(NamedTuple):
-    """Work that is timed."""
+    """Timed work."""
 
     what: str
     untimed: int
-    """Pieces that are worked on before the clock starts."""
+    """Number of pieces before the clock starts."""
     opened: Callable[[int, str], Executor[Any, Any]]
-    """(processes, cluster) -> what works on the pieces."""
+    """(processes, cluster) -> executor of the pieces."""
     pieces: Callable[[Executor[Any, Any]], Sequence[Any]]
-    """The pieces for an executor: those that are not timed, then the others."""
+    """Returns the pieces for an executor, untimed ones first."""
 
 
 def evaluation(config: Config) -> Case:
     """Returns games of one player, five a piece."""
     text, count, untimed = "search:openness,depth=2", round(24 * config.share), 4 * config.cores
-    work = Batches(game("threes"), text)
+    work = PlayBatch(game("threes"), text)
     seeds, start = range(SELECTION_SEED, SELECTION_SEED + BATCH * (untimed + count)), work.game.start()
     pieces = [[(seed, start) for seed in batch] for batch in in_pieces(seeds, BATCH)]
     return Case(
@@ -85,7 +85,7 @@ def evaluation(config: Config) -> Case:
 
 
 def match(config: Config) -> Case:
-    """Returns games of two players, some 10 ms each, every one in a process that can be ended."""
+    """Returns games of two players, about 10 ms each, in processes that can be killed."""
     names, games = ("search:lines,depth=4", "search:lines,depth=3"), 2 * round(240 * config.share)
     untimed = 32 * config.cores
     jobs = list(plan(FOUR, names, games + untimed, seed=SELECTION_SEED).jobs())
@@ -99,10 +99,10 @@ def match(config: Config) -> Case:
 
 
 def self_play(config: Config) -> Case:
-    """Returns pieces of self-play as a learner has them."""
+    """Returns pieces of self-play as in training."""
     network, count, untimed = load_sparse(model_path(MODEL), FOUR), round(40 * config.share), 4 * config.cores
     options = asdict(selfplay.Config(game=FOUR.name, depth=2, hidden=network.hidden))
-    recorder = Recorder([FOUR], network, SimpleNamespace(**options), positions=PIECE)
+    recorder = SearchRecorder([FOUR], network, SimpleNamespace(**options), positions=PIECE)
 
     def pieces(executor: Executor[Any, Any]) -> list[Any]:
         actor, networks = executor.share(recorder), executor.share({"newest": network, "earlier": network})
@@ -119,53 +119,53 @@ def self_play(config: Config) -> Case:
 CASES = {"eval": evaluation, "arena": match, "selfplay": self_play}
 
 
-class Spent(NamedTuple):
-    """What some work took."""
+class Usage(NamedTuple):
+    """Time and memory of some work."""
 
     seconds: float
     core_seconds: float
-    """Of this process and all that it has started."""
+    """Processor time of this process and its children."""
     megabytes: float
-    """Memory that the greatest of the processes that work has for itself, 0 where it is this one."""
+    """Private memory of the largest child process, 0 without children."""
 
 
 def family() -> list[Any]:
-    """Returns this process and all that it has started; raises ValueError without psutil."""
+    """Returns this process and its children; raises ValueError without psutil."""
     try:
         import psutil
     except ImportError:
         raise UserError("expected psutil, found none: pip install 'leafwise[experiments]'") from None
-    own = psutil.Process()
-    return [own, *own.children(recursive=True)]
+    this = psutil.Process()
+    return [this, *this.children(recursive=True)]
 
 
-def told_by(running: Sequence[Any], ask: Callable[[Any], float]) -> list[float]:
-    """Returns what some processes answer; those that have just ended say nothing."""
+def answers_of(running: Sequence[Any], ask: Callable[[Any], float]) -> list[float]:
+    """Returns the values of `ask` for processes, without those that have just ended."""
     import psutil
 
-    found = []
+    answers = []
     for one in running:
         with suppress(psutil.Error):
-            found.append(ask(one))
-    return found
+            answers.append(ask(one))
+    return answers
 
 
 def core_seconds() -> float:
-    """Returns the processor time that this process and all that it has started have taken."""
-    return sum(told_by(family(), lambda one: sum(one.cpu_times()[:2])))
+    """Returns the processor time of this process and its children so far."""
+    return sum(answers_of(family(), lambda one: sum(one.cpu_times()[:2])))
 
 
-def work_on(executor: Executor[Any, Any], pieces: Sequence[Any]) -> Spent:
-    """Works on pieces, whatever comes of them; returns what that took."""
+def work_on(executor: Executor[Any, Any], pieces: Sequence[Any]) -> Usage:
+    """Works on pieces and drops their results; returns time and memory."""
     begun, before = time.perf_counter(), core_seconds()
     for _ in executor.stream(enumerate(pieces)):
         pass
-    memory = max(told_by(family()[1:], lambda one: one.memory_full_info().uss / 1e6), default=0.0)
-    return Spent(time.perf_counter() - begun, core_seconds() - before, memory)
+    memory = max(answers_of(family()[1:], lambda one: one.memory_full_info().uss / 1e6), default=0.0)
+    return Usage(time.perf_counter() - begun, core_seconds() - before, memory)
 
 
-def time_case(case: Case, config: Config) -> Iterator[tuple[str, Spent]]:
-    """Yields what each way took, one repeat after another."""
+def time_case(case: Case, config: Config) -> Iterator[tuple[str, Usage]]:
+    """Yields the usage of each way, repeat by repeat."""
     ways: dict[str, tuple[int, str]] = {ONE: (1, ""), SEVERAL: (config.cores, "")}
     if config.cluster:
         ways[RAY] = config.cores if config.cluster == "local" else 1, config.cluster
@@ -177,50 +177,50 @@ def time_case(case: Case, config: Config) -> Iterator[tuple[str, Spent]]:
                 yield way, work_on(executor, pieces[case.untimed :])
 
 
-def summary(spent: Sequence[tuple[str, Spent]]) -> dict[str, Any]:
-    """Returns of each way the medians, and how many times faster than one process it was in each repeat."""
-    by_way: dict[str, list[Spent]] = {}
+def summary(spent: Sequence[tuple[str, Usage]]) -> dict[str, Any]:
+    """Returns the medians of each way, and its speed-ups over one process."""
+    by_way: dict[str, list[Usage]] = {}
     for way, one in spent:
         by_way.setdefault(way, []).append(one)
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for way, ones in by_way.items():
         ratios = [base.seconds / one.seconds for base, one in zip(by_way[ONE], ones, strict=True)]
         work = [one.core_seconds / base.core_seconds for base, one in zip(by_way[ONE], ones, strict=True)]
-        found[way] = {
+        by_name[way] = {
             "seconds": median(one.seconds for one in ones),
             "core_seconds": median(one.core_seconds for one in ones),
             "megabytes": max(one.megabytes for one in ones),
             "times_faster": median(ratios), "least": min(ratios), "most": max(ratios), "work": median(work),
         }  # fmt: skip
-    return found
+    return by_name
 
 
 def study(config: Config) -> None:
-    """Times what is asked for, and writes the figures and the page."""
+    """Times the requested cases, and writes the figures and the page."""
     need_train_extra()
     family()
-    check_places(1, config.cluster)
+    check_backend(1, config.cluster)
     for name in config.only:
         need_among(name, CASES, "--only")
     import psutil
 
     load = float(psutil.getloadavg()[0])  # processes that wanted a core in the last minute, on average
-    found: dict[str, Any] = {"hardware": hardware(config.cores), "load": load, "cases": {}}
+    results: dict[str, Any] = {"hardware": hardware(config.cores), "load": load, "cases": {}}
     for name, make in CASES.items():
         if not config.only or name in config.only:
-            case, told = make(config), []
+            case, usages = make(config), []
             for way, spent in time_case(case, config):
                 print(f"{name}, {way}: {spent.seconds:.2f} s, {spent.core_seconds:.2f} core-s", flush=True)
-                told.append((way, spent))
-            found["cases"][name] = {"what": case.what, "ways": summary(told)}
-    write_json(config, "cluster.json", found)
-    write_page(config, "cluster.md", page(config, found))
+                usages.append((way, spent))
+            results["cases"][name] = {"what": case.what, "ways": summary(usages)}
+    write_json(config, "cluster.json", results)
+    write_page(config, "cluster.md", page(config, results))
 
 
-def page(config: Config, found: Mapping[str, Any]) -> list[str]:
+def page(config: Config, results: Mapping[str, Any]) -> list[str]:
     """Returns the page."""
     rows = []
-    for case in found["cases"].values():
+    for case in results["cases"].values():
         for way, f in case["ways"].items():
             times = f"{f['times_faster']:.2f} ({f['least']:.2f} to {f['most']:.2f})"
             bound = config.cores / f["work"] if way in MARKS else 1 / f["work"]
@@ -229,13 +229,14 @@ def page(config: Config, found: Mapping[str, Any]) -> list[str]:
                 + [f"{f['megabytes']:.0f}" if f["megabytes"] else "-"]
             )
     lines = [
-        "# Executors: one process, several, a cluster", "",
-        f"{found['hardware']}; load of the machine at the start {found['load']:.1f}. Times are medians of {config.repeats}",
-        "repeats, after a first one that warms up; the smallest and the largest speedup are in parentheses. Core seconds are",
-        "the processor time of all processes, including the driver and Ray's own. The speedup by core seconds is the largest",
-        f"that free cores would allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
+        "# Speed of one process, several processes and a cluster", "",
+        f"Measured on {results['hardware']}, with a load of {results['load']:.1f} at the start. Times are medians of",
+        f"{config.repeats} repeats, after one repeat that warms up. The speedup is over one process; the smallest",
+        "and the largest are in parentheses. Core seconds are the processor time of all processes, including the",
+        "driver and Ray's own. The last speedup is computed from them: it is the largest that free cores would",
+        f"allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
         "",
-        *table("work | way | seconds: | core seconds: | speedup: | by core seconds: | MB a process:", rows),
+        *table("work | runs in | seconds: | core seconds: | speedup: | speedup by core seconds: | MB per process:", rows),
         "",
     ]  # fmt: skip
     return signed(config, lines)

@@ -1,7 +1,7 @@
-"""Hand-made against learned leaf with the same processor time for each decision, in all six games: one chart.
+"""Compares hand-made and learned leaves with equal processor time for each decision, in all six games: one chart.
 
-`python -m leafwise.experiments.equal_time` writes `equal_time.json`, `equal_time.png` and `equal_time.md`. Four games' figures are
-those of their own studies; Cassis and Starship are played here, on seeds from 2,400,000 on, and not again where they are known.
+`python -m leafwise.experiments.equal_time` writes `equal_time.json`, `equal_time.png` and `equal_time.md`. The figures of four
+games come from their own studies. This study plays Cassis and Starship, on seeds from 2,400,000 on, unless the results are known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from leafwise.envs.registry import game
 from leafwise.experiments.starship.learned.__main__ import summary
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     command,
     leaves,
@@ -39,12 +39,12 @@ SHIPS = {
     "learned leaf": "build:learned",
     "best of many by hand": "best:170",
 }
-"""Builders of ships that take no longer than the learned leaf. Depth and width of the hand-made leaf's search are those that built
-the best ships of selection seeds in that time: from wider or deeper ones it gains nothing."""
+"""Builders of ships that take no longer than the learned leaf. Depth and width of the hand-made leaf's search built the best ships
+of selection seeds in that time; wider or deeper searches are no better."""
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Draws hand-made and learned leaves at equal time."""
 
     games: int = 400
@@ -60,23 +60,23 @@ class Bar(NamedTuple):
     mean: float
     low: float
     high: float
-    told: str = ""
-    """What the bar is about, where a panel has several pairs."""
+    label: str = ""
+    """Label of the bar in a panel with several pairs."""
 
     @classmethod
-    def of(cls, who: str, found: Mapping[str, float]) -> Bar:
-        """Returns the bar of what a study keeps."""
-        return cls(who, found["mean"], found["ci_low"], found["ci_high"])
+    def of(cls, who: str, figures: Mapping[str, float]) -> Bar:
+        """Returns the bar of a study's figures."""
+        return cls(who, figures["mean"], figures["ci_low"], figures["ci_high"])
 
 
 class Panel(NamedTuple):
-    """One game: what is compared, at what time, in which unit."""
+    """One game: bars, time and unit."""
 
     title: str
     unit: str
     time: str
     leaves: str
-    """The hand-made leaf's name and the search."""
+    """Name of the hand-made leaf, or the builders."""
     bars: Sequence[Bar]
     games: str
 
@@ -87,57 +87,57 @@ def read(config: Config, folder: str, name: str = "learned.json") -> Any:
     return json.loads(config.needed(f"{folder}/{name}", maker).read_bytes())
 
 
-def of_match(title: str, found: Any, time: str, leaf: str) -> Panel:
-    """Returns the panel of a match: what the learned leaf does not take is the other's."""
-    share, low, high = (found[key] for key in ("share", "ci_low", "ci_high"))
+def of_match(title: str, result: Any, time: str, leaf: str) -> Panel:
+    """Returns the panel of a match; both shares sum to 1."""
+    share, low, high = (result[key] for key in ("share", "ci_low", "ci_high"))
     bars = [Bar("hand-made leaf", 1 - share, 1 - high, 1 - low), Bar("learned leaf", share, low, high)]
-    return Panel(title, POINTS, time, leaf, bars, f"{found.get('games') or len(found['scores'])} games")
+    return Panel(title, POINTS, time, leaf, bars, f"{result.get('games') or len(result['scores'])} games")
 
 
 def threes(config: Config) -> Panel:
-    """Reads 1 ms a move."""
-    found = read(config, "threes")
-    rows, learned = (found[f"time, {leaf} 1"] for leaf in ("rows", "learned"))
+    """Returns the panel of Threes at 1 ms a move."""
+    results = read(config, "threes")
+    rows, learned = (results[f"time, {leaf} 1"] for leaf in ("rows", "learned"))
     bars = [Bar.of("hand-made leaf", rows), Bar.of("learned leaf", learned)]
     return Panel("Threes", "mean score", "1 ms a move", "rows", bars, f"{rows['games']} games each")
 
 
 def friday(config: Config) -> Panel:
-    """Reads 1 ms a decision, all levels."""
+    """Returns the panel of Friday at 1 ms a decision, all levels."""
     by_hand = read(config, "friday", "learned_by_hand.json")["results"]
     learned = read(config, "friday")["results"]
     bars, games = [], {}
     for level in range(1, 5):
         for who, leaf, results in (("hand-made leaf", "pirates", by_hand), ("learned leaf", "learned", learned)):
-            parts = [found for name, found in results.items() if name.startswith(f"1 ms, level {level}, {leaf}")]
+            parts = [block for name, block in results.items() if name.startswith(f"1 ms, level {level}, {leaf}")]
             won, games[who] = (sum(part[key] for part in parts) for key in ("wins", "games"))
             bars.append(Bar(who, won / games[who], *share_interval(won, games[who]), f"level {level}"))
-    told = " and ".join(map(str, games.values()))
-    return Panel("Friday", "share of games won", "1 ms a decision", "pirates", bars, f"{told} games a level")
+    counts = " and ".join(f"{n} ({who.removesuffix(' leaf')})" for who, n in games.items())
+    return Panel("Friday", "share of games won", "1 ms a decision", "pirates", bars, f"{counts} games per level")
 
 
 def cassis(config: Config) -> dict[str, Any]:
-    """Plays 8 points from random openings, each from both seats."""
+    """Plays Cassis on 8 points from random openings, each from both seats."""
     eight = game("cassis", n=8)
     starts = leaves.openings(eight, config.games // 2, (4, 8), FIRST_SEED)
     options = {"seconds": CASSIS_SECONDS, "clock": "cpu"}
-    return leaves.play_match(leaves.Match(eight, (("cassis8", options), ("", options))), starts, config.each)
+    return leaves.play_match(leaves.LeafMatch(eight, (("cassis8", options), ("", options))), starts, config.each)
 
 
 def starship(config: Config, results: Results) -> Panel:
-    """Builds ships of the same hulls and requests."""
-    place = game("starship")
+    """Builds ships on the same hulls and requests; returns the panel."""
+    ships = game("starship")
 
     def build(text: str) -> dict[str, Any]:
         pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + config.ships), BATCH)
-        found = config.each(partial(records, place, text), pieces)
-        return summary({text: [one for part in found for one in part]})[text]
+        built = config.each(partial(records, ships, text), pieces)
+        return summary({text: [one for part in built for one in part]})[text]
 
     bars, seconds = [], []
     for who, text in SHIPS.items():
-        found = results.find(f"starship, {text}, {config.ships} ships", partial(build, text))
-        bars.append(Bar.of(who, found["quality"]))
-        seconds.append(1000 * found["seconds"])
+        result = results.find(f"starship, {text}, {config.ships} ships", partial(build, text))
+        bars.append(Bar.of(who, result["quality"]))
+        seconds.append(1000 * result["seconds"])
     return Panel(
         "Starship", "mean quality", f"{min(seconds):.0f} to {max(seconds):.0f} ms a ship", ", ".join(SHIPS.values()), bars,
         f"{config.ships} ships each",
@@ -145,14 +145,14 @@ def starship(config: Config, results: Results) -> Panel:
 
 
 def written(value: float, unit: str) -> str:
-    """Writes a mean as its panel counts."""
+    """Formats a mean in the unit of its panel."""
     return f"{value:,.0f}" if value > 1 else f"{value:.3f}" if "quality" in unit else f"{100 * value:.1f} %"
 
 
 def draw(axis: Any, panel: Panel) -> None:
     """Draws one game: bars with intervals, the numbers above them."""
     top = max(bar.high for bar in panel.bars)
-    pairs = len({bar.told for bar in panel.bars})
+    pairs = len({bar.label for bar in panel.bars})
     for k, bar in enumerate(panel.bars):
         x = k + (k // 2) * 0.5 * (pairs > 1)
         error = [[bar.mean - bar.low], [bar.high - bar.mean]]
@@ -160,7 +160,7 @@ def draw(axis: Any, panel: Panel) -> None:
         number = written(bar.mean, panel.unit) if pairs == 1 or bar.who == "learned leaf" else ""
         axis.text(x, bar.high + 0.03 * top, number, ha="center", va="bottom", fontsize=8)
         if pairs > 1 and k % 2:
-            axis.text(x - 0.5, -0.03 * top, bar.told, ha="center", va="top", fontsize=8)
+            axis.text(x - 0.5, -0.03 * top, bar.label, ha="center", va="top", fontsize=8)
     if panel.unit == POINTS:
         axis.axhline(0.5, color="#444444", linewidth=0.8, linestyle=":")
     is_share = panel.unit.startswith("share")
@@ -181,27 +181,32 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
     for panel in panels:
         for bar in panel.bars:
             figures = [written(x, panel.unit) for x in (bar.mean, bar.low, bar.high)]
-            leaf = bar.told + ", " * bool(bar.told) + bar.who
+            leaf = bar.label + ", " * bool(bar.label) + bar.who
             rows.append(
                 [panel.title, leaf, panel.unit, figures[0], f"{figures[1]} to {figures[2]}", panel.time, panel.games]
             )
     return [
         "# Hand-made against learned leaf at equal time", "",
-        "Both leaves are used in the same search, with the same processor time for each decision. Intervals are 95 % ones.", "",
+        "How strong each game plays with its hand-made leaf and with its network, in the same search. Each decision",
+        "has the same processor time. Intervals are 95 % intervals. The time is per move, per decision, per turn or",
+        "per ship, as the column says.", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        f"The hand-made leaf of each game is its best one at that time: {', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
-        "In two-player games both shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and",
-        "Friday are those of [their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/turns.md)",
-        f"([Friday](friday/learned.md)). Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}.",
-        "Depth and width of the first were chosen on selection seeds, as the best that take no longer than the learned leaf.",
-        "The third needs no leaf. It knows all requests beforehand, builds many ships by the hand-made rules, and keeps the best.",
+        "For each game we chose the hand-made leaf that is strongest at this time: "
+        f"{', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
+        "In two-player games both shares are from one match, which plays every opening from both seats. The games are from",
+        "the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md), [Trap](trap/turns.md) and",
+        "[Friday](friday/learned.md).",
+        "",
+        f"Starship compares three builders: {', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
+        "the depth and width that were best on other seeds, among those that are no slower than the learned leaf. The",
+        "third needs no leaf. It knows all requests beforehand, builds many ships by hand-made rules, and keeps the best.",
         "",
     ]  # fmt: skip
 
 
 def study(config: Config) -> None:
-    """Plays what is not known, draws the chart and writes the page."""
+    """Plays the missing games, draws the chart and writes the page."""
     results = results_of(config, "equal_time.json", ("cassis8", "starshipplace"))
     connect_four = read(config, "trilobite")["results"]["7x6, games, 10 ms a move"]
     turns = read(config, "trap", "turns.json")["5 ms a turn, against `reach_open` searched by whole turns"]

@@ -1,7 +1,7 @@
-"""What each level of play takes from the next one, in every variant of a two-player game that has an id with Gymnasium.
+"""Measures each level of play against the next one, in every two-player variant with a Gymnasium id.
 
-`python -m leafwise.experiments.levels` plays them and writes `levels.md` and, for the command line's help, `search/levels.toml`;
-what stands there is not played again. Seeds from 2,100,000 on, each from both seats.
+`python -m leafwise.experiments.levels` writes `levels.md` and, for the command line's help, `search/levels.toml`. Known results are
+not played again. Seeds from 2,100,000 on, each from both seats.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Config(Study):
     games: int = 400
     """Games of two levels, half of them from each seat."""
     few: int = 60
-    """Games of two levels where chance plays a part: there a search plays, which takes longer."""
+    """Games of two levels in games with chance, where a search plays and takes longer."""
 
 
 def variants() -> Iterator[tuple[str, Game]]:
@@ -48,64 +48,67 @@ def variants() -> Iterator[tuple[str, Game]]:
 
 
 def played(game: Game, level: str, stronger: str, count: int) -> dict[str, Any]:
-    """Returns the share of the points that a level takes from the next, with its 95 % interval."""
-    found = evaluate(game, f"level:{level}", count, FIRST_SEED, opponent=f"level:{stronger}", plies=0)
-    shares = (1 + found.scores.reshape(-1, 2).mean(axis=1)) / 2  # of the two games of a seed
-    return {"share": float(shares.mean()), **bounds(points_interval(shares)), "games": len(found.scores)}
+    """Returns a level's share of the points against the next level, with its 95 % interval."""
+    evaluation = evaluate(game, f"level:{level}", count, FIRST_SEED, opponent=f"level:{stronger}", plies=0)
+    shares = (1 + evaluation.scores.reshape(-1, 2).mean(axis=1)) / 2  # of the two games of a seed
+    return {"share": float(shares.mean()), **bounds(points_interval(shares)), "games": len(evaluation.scores)}
 
 
-def written(told: dict[str, dict[str, dict[str, float]]]) -> bytes:
+def written(by_id: dict[str, dict[str, dict[str, float]]]) -> bytes:
     """Returns the figures as TOML."""
     lines = ["# What each level takes from the next; written by python -m leafwise.experiments.levels"]
-    for short, by_level in told.items():
+    for short, by_level in by_id.items():
         lines.append(f"\n[{short}]")
-        for level, found in by_level.items():
-            figures = ", ".join(f"{name} = {value:.4g}" for name, value in found.items())
+        for level, figures_of_level in by_level.items():
+            figures = ", ".join(f"{name} = {value:.4g}" for name, value in figures_of_level.items())
             lines.append(f"{level} = {{ {figures} }}")
     return ("\n".join(lines) + "\n").encode()
 
 
 def study(config: Config) -> None:
-    """Plays what has not been played, and writes the figures and the page."""
+    """Plays the missing games, and writes the figures and the page."""
     target: Path = config.out / LEVELS_FILE.name if config.out else LEVELS_FILE
-    told: dict[str, Any] = tomllib.loads(read_text(target)) if target.exists() else {}
+    by_id: dict[str, Any] = tomllib.loads(read_text(target)) if target.exists() else {}
     for short, game in variants():
-        own = told.setdefault(short, {})
+        by_level = by_id.setdefault(short, {})
         count = config.few if game.max_stages else config.games
         for level, stronger in pairwise(LEVELS):
-            if level not in own:
+            if level not in by_level:
                 started = time.process_time()
-                own[level] = played(game, level, stronger, count)
+                by_level[level] = played(game, level, stronger, count)
                 spent = time.process_time() - started
-                print(f"{short}: {level} takes {share(own[level], 'share')} from {stronger}, {spent:.0f} s", flush=True)
-                write_atomically(target, written(told))
-    write_page(config, "levels.md", page(config, told))
+                print(
+                    f"{short}: {level} takes {share(by_level[level], 'share')} from {stronger}, {spent:.0f} s",
+                    flush=True,
+                )
+                write_atomically(target, written(by_id))
+    write_page(config, "levels.md", page(config, by_id))
 
 
-def page(config: Config, told: dict[str, Any]) -> list[str]:
+def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     """Returns the page."""
     head = " | ".join(["variant", *(f"{level} from {stronger}:" for level, stronger in pairwise(LEVELS)), "games:"])
     rows = []
-    for short, by_level in told.items():
-        shares = [share(found, "share") for found in by_level.values()]
-        games = dict.fromkeys(str(found["games"]) for found in by_level.values())
+    for short, by_level in by_id.items():
+        shares = [share(result, "share") for result in by_level.values()]
+        games = dict.fromkeys(str(result["games"]) for result in by_level.values())
         rows.append([f"`{short}`", *shares, ", ".join(games)])
     what = ", ".join(f"`{level}` {blunders:.0%}" for level, blunders in LEVELS.items())
-    own = []  # of games that name players of their own for some levels
+    own_players = []  # of games with their own players for some levels
     for short, game in variants():
         if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := room_level(game, level))]:
-            own += [f"In `{short}` {', '.join(named)}.", ""]
+            own_players += [f"In `{short}` {', '.join(named)}.", ""]
     return [
         "# Levels of play",
         "",
-        "Play a level with `leafwise play GAME --level easy`, the player `level:easy`, or an environment's",
-        '`opponent="level:easy"`. In a two-player game a level plays like the exact solver, or like the search `best` without one.',
-        f"A share of its moves is random: {what}. The table shows the share of the points that each",
-        "level takes from the next one, with 95 % intervals:",
+        "Play a level with `leafwise play GAME --level easy`, as the player `level:easy`, or in an environment with",
+        '`opponent="level:easy"`. In a two-player game a level plays the moves of the exact solver, or those of the search `best`',
+        f"if there is no solver. It replaces some moves by random ones: {what}. The table shows the share",
+        "of the points that each level takes from the next stronger one, with 95 % intervals:",
         "",
         *table(head, rows),
         "",
-        *own,
+        *own_players,
         *signed(config, []),
     ]
 

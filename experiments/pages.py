@@ -1,8 +1,8 @@
-"""What exported pages cost: their bytes, their searches beside native ones, and the first answer in a browser that has nothing yet.
+"""Measures exported pages: bytes, searches compared with native ones, and the first answer in a browser with an empty cache.
 
 `python -m leafwise.experiments.pages --site DIR` measures an export (`leafwise web --export DIR`) and writes `pages.md`. Searches
-of the same positions to the same depth run under node, from the PATH, and in this process; times are processor times by node of the
-search tree, after a pass that is not timed. The browser is driven by Playwright, where that is installed.
+of the same positions to the same depth run under node, from the PATH, and in this process. Times are processor times by node of the
+search tree, after an untimed pass. Playwright drives the browser, if installed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ from leafwise.training.runs.folder import hardware
 
 FOUR = {"board": "7x6", "k": 4}
 PACE, ENOUGH = 0.1, 0.2
-"""Seconds of search of the first answer; processor seconds after which searches are not timed one deeper."""
+"""Seconds of search of the first answer; processor seconds of a native pass that are enough for a timing."""
 NODE = """
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
-const { folder, build, told, rows, depth, nodes } = JSON.parse(readFileSync(0, "utf8"));
+const { folder, build, variant, rows, depth, nodes } = JSON.parse(readFileSync(0, "utf8"));
 const { Engine } = await import(pathToFileURL(`${folder}/${build}/alone/engine.js`));
-const image = new Uint8Array(gunzipSync(readFileSync(`${folder}/data/${told.image.file}`)));
-const engine = new Engine(new WebAssembly.Module(readFileSync(`${folder}/data/${told.module.file}`)), image.buffer, told.memory);
+const image = new Uint8Array(gunzipSync(readFileSync(`${folder}/data/${variant.image.file}`)));
+const code = new WebAssembly.Module(readFileSync(`${folder}/data/${variant.module.file}`));
+const engine = new Engine(code, image.buffer, variant.memory);
 let found, begun;
 for (let pass = 0; pass < 2; pass++) {
   [begun, found] = [process.cpuUsage(), []];
@@ -70,34 +71,34 @@ class Config(Study):
     site: str = ""
     """Folder of the export."""
     modules: tuple[str, ...] = ()
-    """Files or folders of the games in it that `--module` brought."""
+    """Files or folders of the export's games from `--module`."""
     positions: Annotated[int, Range(1, 10_000)] = 6
-    """Positions of random games that are searched in each variant."""
+    """Number of positions of random games to search in each variant."""
     browsers: Annotated[int, Range(0, 100)] = 5
-    """Browsers with nothing in their cache that are timed; 0: none."""
+    """Number of browsers with an empty cache to time; 0: none."""
 
 
 def states(game: leafwise.Game, n: int) -> list[leafwise.State]:
-    """Returns positions at which a player decides, from random games."""
-    found: list[leafwise.State] = []
+    """Returns decisions of random games."""
+    visited: list[leafwise.State] = []
     stream = new_stream(1)
     state = game.start().settle(stream)
-    while len(found) < 3 * n:
-        found.append(state)
-        state = state.play(state.legal_actions[len(found) * 7 % len(state.legal_actions)]).settle(stream)
+    while len(visited) < 3 * n:
+        visited.append(state)
+        state = state.play(state.legal_actions[len(visited) * 7 % len(state.legal_actions)]).settle(stream)
         state = game.start().settle(stream) if state.is_terminal else state
-    return found[::3]
+    return visited[::3]
 
 
-def timed(site: Path, build: str, told: dict[str, Any], config: Config) -> tuple[str, str, str, str]:
-    """Returns the depth, microseconds by node, native and of the export, and how many times longer the export takes.
+def timed(site: Path, build: str, variant: dict[str, Any], config: Config) -> tuple[str, str, str, str]:
+    """Returns the depth, native and exported microseconds by node, and their ratio.
 
-    The depth is the first at which the native pass takes `ENOUGH` seconds, or the deepest that the game has.
+    The depth is the first at which the native pass takes `ENOUGH` seconds, or the game's maximum.
     """
-    about = told["about"]
+    about = variant["about"]
     game = find_game(about["game"]).variant(**about["given_options"])
     rows, native = states(game, config.positions), 0.0
-    for depth in range(1, told["memory"]["depth"] + 1):
+    for depth in range(1, variant["memory"]["depth"] + 1):
         search = leafwise.Search(game, named_leaf(game, about["leaves"][0]["name"]), depth=depth)
         search(rows[0])  # loads the code
         begun = time.thread_time()
@@ -109,31 +110,31 @@ def timed(site: Path, build: str, told: dict[str, Any], config: Config) -> tuple
     given = {
         "folder": str(site.resolve()),
         "build": build,
-        "told": told,
+        "variant": variant,
         "rows": [[str(word) for word in state.row.tolist()] for state in rows],
         "depth": depth,
         "nodes": game.search.nodes,
     }
     ran = [shutil.which("node") or "node", "--input-type=module", "-e", NODE]
-    found = json.loads(subprocess.check_output(ran, input=json.dumps(given), text=True))
-    page = 1e6 * found["seconds"] / sum(nodes for _, nodes in found["found"])
+    answer = json.loads(subprocess.check_output(ran, input=json.dumps(given), text=True))
+    page = 1e6 * answer["seconds"] / sum(nodes for _, nodes in answer["found"])
     return str(depth), f"{native:.3f}", f"{page:.3f}", f"{page / native:.2f}"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A server of plain files that says nothing."""
+class QuietFileServer(http.server.SimpleHTTPRequestHandler):
+    """A file server without log messages."""
 
     def log_message(self, *words: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def first_answers(site: Path, build: str, browsers: int) -> list[float]:
-    """Returns seconds from opening the page to the first move in Connect Four, each in a browser of its own."""
+    """Returns seconds from opening the page to the first move in Connect Four, each in a new browser."""
     from playwright.sync_api import sync_playwright
 
     path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
-    player, found = f"search:learned,seconds={PACE:g}", []
-    handler = functools.partial(Quiet, directory=str(site))
+    player, times = f"search:learned,seconds={PACE:g}", []
+    handler = functools.partial(QuietFileServer, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         for _ in range(browsers):
@@ -141,9 +142,18 @@ def first_answers(site: Path, build: str, browsers: int) -> list[float]:
             with playwright.chromium.launch(executable_path=path, args=sandbox) as browser:
                 page = browser.new_page()
                 page.goto(f"http://127.0.0.1:{server.server_port}/")
-                found.append(page.evaluate(FIRST, [build, FOUR, player]))
+                times.append(page.evaluate(FIRST, [build, FOUR, player]))
         server.shutdown()
-    return found
+    return times
+
+
+INTRODUCTION = (
+    "# Exported pages",
+    "",
+    "How much a browser loads for the [pages without a server](../docs/howto/web-export.md), and how fast they "
+    "search. Each search has",
+    "the depth of its row, in the page and in Python.",
+)
 
 
 def study(config: Config) -> None:
@@ -156,19 +166,22 @@ def study(config: Config) -> None:
         raise UserError("expected node on the PATH, got none")
     for module in config.modules:
         add_module(module)
-    build, told = indices[0].parent.name, json.loads(read_text(indices[0]))
+    build, index = indices[0].parent.name, json.loads(read_text(indices[0]))
     rows = []
-    for one in told["variants"]:
+    for one in index["variants"]:
         named = " ".join([one["about"]["game"], *map(str, one["about"]["given_options"].values())])
         sizes = f"{one['module']['bytes']:,}", f"{one['image']['bytes']:,}"
         rows.append((named, *sizes, *timed(site, build, one, config)))
         print(*rows[-1], flush=True)
     pages = sum(path.stat().st_size for path in (site / build).rglob("*") if path.is_file())
-    words = f"Pages, index and pictures are {pages:,} bytes. {hardware()}; load {os.getloadavg()[0]:.1f} when it was measured."
+    load = f"with a load of {os.getloadavg()[0]:.1f}"
+    words = f"The pages, the index and the pictures have {pages:,} bytes. Measured on {hardware()}, {load}."
     parts = section(
         "Bytes and times",
         table(
-            "variant | code: | packed tables and network: | depth | native µs a node: | page µs a node: | times:", rows
+            "variant | code, bytes: | tables and network, packed, bytes: | depth | in Python, µs per node: | in "
+            "the page, µs per node: | ratio:",
+            rows,
         ),
         words,
     )
@@ -177,10 +190,11 @@ def study(config: Config) -> None:
         each = ", ".join(f"{seconds:.2f}" for seconds in answers)
         parts += section(
             "The first answer",
-            f"Connect Four, {PACE:g} s of search, from an empty cache: {median(answers):.2f} s after the page was opened, the "
-            f"median of {each}.",
+            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened, of which "
+            f"the search takes {PACE:g} s. "
+            f"The cache of the browser was empty. This is the median of {each}.",
         )
-    write_page(config, "pages.md", signed(config, ["# Exported pages", "", *parts]))
+    write_page(config, "pages.md", signed(config, [*INTRODUCTION, "", *parts]))
 
 
 main = command(Config, study)

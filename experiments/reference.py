@@ -1,10 +1,10 @@
-"""Mean returns to hold one's own learner against, for every id as it is registered.
+"""Measures reference returns for every registered id, to compare learners with.
 
-`python -m leafwise.experiments.reference` lets random play, the hand-made leaf, learners of Stable-Baselines3 and sb3-contrib, the
-shipped network and the best player there is play episodes of each id, and writes `envs/reference.json`, which
-`leafwise.reference` reads. What stands there with the same numbers of games and steps is not measured again, except for the roles
-named by `--again`; stopped, the same command goes on. Learners have their own default hyper-parameters and seed 0, and are asked
-for their most probable action.
+`python -m leafwise.experiments.reference` plays episodes of each id with random play, the hand-made leaf, learners of
+Stable-Baselines3 and sb3-contrib, the shipped network and the best known player. It writes `envs/reference.json`, which
+`leafwise.reference` reads. Known figures with the same numbers of games and steps are not measured again, except for the roles of
+`--again`; after a stop the same command continues. Learners have their default hyper-parameters and seed 0, and play their most
+probable action.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BEST = {
     "Trap-v0": "search:learned,depth=2",
     "StarshipPlace-v0": "build:learned",
 }
-"""The best player that is measured here; a solver is perfect."""
+"""The best player of an id, to measure here; a solver is perfect."""
 QUOTED = {
     "Threes-v0": ("mcts:learned,seconds=0.01,clock=cpu", 642_384.0, 568_980.0, 715_788.0, 100, "threes/learned.md"),
     "Friday-v0": ("search:learned,seconds=0.01", 0.992, 0.978, 0.997, 400, "friday/strength.md"),
@@ -52,9 +52,9 @@ QUOTED = {
     "FridayLevel3-v0": ("search:learned,seconds=0.01", 0.982, 0.964, 0.991, 400, "friday/strength.md"),
     "FridayLevel4-v0": ("search:learned,seconds=0.01", 0.962, 0.939, 0.977, 400, "friday/strength.md"),
 }
-"""The best players that other studies have measured: player, mean, interval, games, page."""
+"""The best players of other studies: player, mean, interval, games, page."""
 SHARES = {"friday": {"shipped": 0.25}}
-"""Roles that take long, and the share of the games that they play."""
+"""Slow roles, and the share of the games that they play."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,17 @@ class Config(Study):
     ids: tuple[str, ...] = ()
     """Ids without namespace, Threes-v0 (default: all of the package)."""
     games: int = 200
-    """Episodes of a player; the slowest play a part of them."""
+    """Episodes of a player; slow roles play a part of them."""
     learner_games: int = 50
     """Episodes of a learner."""
     steps: int = 8192
-    """Steps that learners are trained for; 0: no learners."""
+    """Training steps of learners; 0: no learners."""
     again: tuple[str, ...] = ()
-    """Roles that are measured though they are known, as of players whose networks are others now: shipped, "best known"."""
+    """Roles to measure again, for instance after a change of networks: shipped, "best known"."""
 
     @property
     def home(self) -> Path | None:
-        """The folder of the file, which ships: that of the games."""
+        """Folder of the file, which ships: that of the games."""
         study = super().home
         return study and study.parent / "envs"
 
@@ -97,7 +97,7 @@ def play(env: gym.Env[Any, Any], choose: Choice, games: int) -> list[float]:
 
 
 def by_player(text: str, game: Game) -> Choice:
-    """Returns the choices of a player that a text names."""
+    """Returns the choices of a player by its text."""
     player = leafwise.player(text, game, seed=0)
     return lambda obs, env: int(player.choose(env.unwrapped.state))  # type: ignore[attr-defined]
 
@@ -126,7 +126,7 @@ def by_learner(name: str, env_id: str, steps: int) -> Choice:
 def players(
     env_id: str, game: Game, config: Config
 ) -> Iterator[tuple[str, str, Callable[[], Choice], int, int | None]]:
-    """Yields role, player, what makes its choices, episodes and training steps of all that are measured for an id."""
+    """Yields role, player, maker of its choices, episodes and training steps of all players of an id."""
     shares = SHARES.get(game.name, {})
     texts = [("random", "random"), ("hand-made", "greedy")]
     try:
@@ -147,17 +147,17 @@ ROLES = ("random", "hand-made", "learner", "shipped", "best known", "perfect")
 
 
 def measure(config: Config) -> None:
-    """Measures what is missing, and writes the file after each figure."""
+    """Measures the missing figures, and writes the file after each."""
     known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
-    results = known_results(config, FILE, indent=1, encode=lambda found: dict(sorted(found.items())))
+    results = known_results(config, FILE, indent=1, encode=lambda known: dict(sorted(known.items())))
     for env_id in config.ids or sorted(known):
         need_among(env_id, sorted(known), "ids")
         name, options = known[env_id]
         game = leafwise.game(name, **options)
         if quoted := QUOTED.get(env_id):
             player, mean, low, high, games, page = quoted
-            found = Reference(player, "best known", mean, low, high, games, None, None, f"experiments/{page}")
-            keep(config, results, env_id, found, f"{env_id} {player}: {page}")
+            reference = Reference(player, "best known", mean, low, high, games, None, None, f"experiments/{page}")
+            keep(config, results, env_id, reference, f"{env_id} {player}: {page}")
         for role, player, make, games, steps in players(env_id, game, config):
             old = results.get(env_id, {}).get(player)
             if old and role not in config.again and (old["games"], old["training_steps"]) == (games, steps):
@@ -166,18 +166,20 @@ def measure(config: Config) -> None:
             returns = np.array(play(gym.make(f"{NAMESPACE}/{env_id}"), make(), games))
             interval, mean = returns_interval(returns, game.return_range), float(returns.mean())
             ends = bounds(interval)
-            found = Reference(player, role, mean, ends["ci_low"], ends["ci_high"], games, FIRST_SEED, steps, commit())
-            told = f"{mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, {time.process_time() - start:.0f} s"
-            keep(config, results, env_id, found, f"{env_id} {player}: {told}")
+            reference = Reference(
+                player, role, mean, ends["ci_low"], ends["ci_high"], games, FIRST_SEED, steps, commit()
+            )
+            line = f"{mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, {time.process_time() - start:.0f} s"
+            keep(config, results, env_id, reference, f"{env_id} {player}: {line}")
 
 
-def keep(config: Config, results: Results, env_id: str, found: Reference, told: str) -> None:
-    """Keeps a figure, players ordered by role, beside what other runs have written to the file by now."""
+def keep(config: Config, results: Results, env_id: str, reference: Reference, line: str) -> None:
+    """Saves a figure, players ordered by role, together with figures of other running commands."""
     if (file := config.target(FILE)).exists():
         results.read(file)
-    fields = {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(found).items()}
-    of_id = {**results.get(env_id, {}), found.player: fields}
-    results.keep(env_id, dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"]))), told)
+    fields = {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(reference).items()}
+    of_id = {**results.get(env_id, {}), reference.player: fields}
+    results.keep(env_id, dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"]))), line)
 
 
 main = command(Config, measure)

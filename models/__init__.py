@@ -1,9 +1,9 @@
-"""Networks, their files, and the leaf evaluators made of them.
+"""Networks, their files, and evaluators made of them.
 
-- `network`: what a kind of network is, and which there are: `ntuple`, `sparse`, `grid`, `torch` (`modules`).
-- `files`: where a model is (path, run, shipped, Hugging Face Hub) and how it is read; `tensors` is the file itself, with checksum.
-- `leaves`: any model as a leaf, those of other people (`sb3`) too. `units`: what a leaf's numbers mean to people.
-- `players`: players and priors named by a text. `weights`: what ships.
+- `network`: the interface of a kind of network, and the list of kinds: `ntuple`, `sparse`, `grid`, `torch` (`modules`).
+- `files`: finds model files (path, run, shipped, Hugging Face Hub) and reads them; `tensors` is the file format, with checksum.
+- `leaves`: makes an evaluator of any model, also of Stable-Baselines3 (`sb3`) and ONNX. `units`: what values mean to people.
+- `players`: players and priors named by a text. `weights`: the shipped models.
 """
 
 from leafwise.models.files import load_evaluator, load_network, save_network

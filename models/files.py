@@ -1,9 +1,8 @@
-"""Model files: where they are, and what is in one: a `.safetensors` with JSON metadata of what the model is and how it was made.
+"""Model files: finds them, and reads and writes them. Each is a `.safetensors` with JSON metadata of the model and its training.
 
-A model is named by its path, by the run folder that holds it, as the one that ships for a game, or on the Hugging Face Hub by
-`hf://OWNER/NAME[@REVISION][/FILE.safetensors]`. Those come by `huggingface_hub` (extra `hub`), which keeps them in its own cache:
-what was fetched once is there without a network. Only `.safetensors` are taken, since to load files of other forms may run code
-kept in them.
+A model is named by its path, its run folder, the name of a shipped model, or on the Hugging Face Hub by
+`hf://OWNER/NAME[@REVISION][/FILE.safetensors]`. `huggingface_hub` (extra `hub`) downloads the latter and caches them, so that a
+second load needs no network. Only `.safetensors` are loaded: files of other formats may run code.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ HUB = "hf://"
 WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 ON_HUB = re.compile(rf"{HUB}(?P<repo>{WORD}/{WORD})(?:@(?P<revision>{WORD}))?(?:/(?P<file>{WORD}(?:/{WORD})*))?")
 LEARNED = "learned"
-"""The leaf that the shipped model is."""
+"""The name of the shipped model as a leaf."""
 FORMAT = 1
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
@@ -47,7 +46,7 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
 
 
 def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> None:
-    """Writes a network of any kind to a `.safetensors` file, in whole or not at all.
+    """Writes a network of any kind to a `.safetensors` file, atomically.
 
     `metadata` has JSON values, at least `steps`, `command` and `commit`. Raises OSError if the file cannot be written.
     """
@@ -55,12 +54,12 @@ def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> N
 
 
 def described(network: Network) -> dict[str, Any]:
-    """Returns what a file says of a network: game and variant, kind, shape, and the tables of features that it knows."""
-    game, kind, own = network.game, network.kind, network.metadata
-    tables = kind.used(network) if kind.used else kind.tables(game, own)
-    told = {"format": FORMAT, "game": game.name, "options": game.given_options, "kind": kind.name}
-    told |= {"feature_version": kind.version(game, own), **own}
-    return told | {"tables": {name: table.metadata() for name, table in tables.items()}}
+    """Returns the metadata that a file stores of a network: game and variant, kind, shape, and its tables of features."""
+    game, kind, shape = network.game, network.kind, network.metadata
+    tables = kind.used(network) if kind.used else kind.tables(game, shape)
+    entries = {"format": FORMAT, "game": game.name, "options": game.given_options, "kind": kind.name}
+    entries |= {"feature_version": kind.version(game, shape), **shape}
+    return entries | {"tables": {name: table.metadata() for name, table in tables.items()}}
 
 
 def load_network(
@@ -71,7 +70,7 @@ def load_network(
 ) -> Any:
     """Reads a network for a game, of one of these kinds (default: any); raises ValueError that names what does not fit.
 
-    `make` returns what makes a network of a kind, as `NetworkKind.create` does.
+    `make` returns the function that makes a network of a kind, with the arguments of `NetworkKind.create`.
     """
     tensors, metadata = load_tensors(path)
 
@@ -94,13 +93,13 @@ def load_network(
         raise UserError(f"model {str(path)!r}: {problem}") from None
     check_types(kind.needs)
     for name in kind.needs:
-        finite = not isinstance(metadata[name], float) or math.isfinite(metadata[name])
-        check(finite, f"metadata {name!r}", "a finite number", metadata[name])
+        is_finite = not isinstance(metadata[name], float) or math.isfinite(metadata[name])
+        check(is_finite, f"metadata {name!r}", "a finite number", metadata[name])
     check(metadata["steps"] >= 0, "metadata 'steps'", "0 or more", metadata["steps"])
     check(metadata["game"] == game.name, "a model of game", game.name, metadata["game"])
     check(is_for(game, metadata), "a model of variant", game.given_options, metadata["options"])
-    finite = all(np.isfinite(tensor).all() for tensor in tensors.values())
-    check(finite, "weights", "finite", "nan or infinity")
+    is_finite = all(np.isfinite(tensor).all() for tensor in tensors.values())
+    check(is_finite, "weights", "finite", "nan or infinity")
     try:
         version = kind.version(game, metadata)
         if metadata["feature_version"] != version:
@@ -112,13 +111,13 @@ def load_network(
 
 
 def model_path(source: str | os.PathLike[str]) -> Path:
-    """Returns the file that a shipped model's name (`threes`, `cassis8`), a run folder, a path or `hf://OWNER/NAME` stands for.
+    """Returns the file of a shipped model's name (`threes`, `cassis8`), a run folder, a path or `hf://OWNER/NAME`.
 
-    Raises ValueError for a file of the Hub that cannot be had (`leafwise.models.files`).
+    Raises ValueError for a file of the Hub that cannot be downloaded.
     """
     if on_hub(source):
-        return fetched(str(source))
-    path = Path(os.path.expanduser(source))  # shells leave the ~ of `search:~/run` as it is
+        return hub_file(str(source))
+    path = Path(os.path.expanduser(source))  # shells do not expand the ~ of `search:~/run`
     if path.is_dir():
         return path / MODEL
     shipped = WEIGHTS / f"{source}.safetensors"
@@ -127,17 +126,17 @@ def model_path(source: str | os.PathLike[str]) -> Path:
     return path
 
 
-def is_there(source: str) -> bool:
-    """Whether a model's name or path is that of a file, or of a folder, which may hold no model yet."""
+def exists(source: str) -> bool:
+    """Whether a model's name or path is that of a file, or of a folder, which may have no model yet."""
     path = model_path(source)
     return path.exists() or (path.name == MODEL and path.parent.is_dir())
 
 
 def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
-    """Returns a trained model as a leaf evaluator.
+    """Loads a trained model as a leaf evaluator.
 
-    `source` is a shipped model's name, a run folder, a model file or one of the Hub, `hf://OWNER/NAME`. Raises ValueError if
-    there is no such file or it does not fit the game.
+    `source` is a shipped model's name, a run folder, a model file, or `hf://OWNER/NAME` on the Hub. Raises ValueError if there is
+    no such file or it does not fit the game.
     """
     path = model_path(source)
     written = path.stat().st_mtime_ns if path.exists() else 0
@@ -147,7 +146,7 @@ def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
 
 @functools.lru_cache(maxsize=2)
 def _load_to_play(path: Path, written: int, game: Game) -> Any:
-    """Reads a network, or remembers it: a large one takes a moment, and every batch of games asks for it."""
+    """Reads a network to play with, and caches it: large ones load slowly, and every batch of games asks for it."""
     return load_network(path, game, make=lambda kind: kind.create_to_play or kind.create)
 
 
@@ -156,27 +155,27 @@ def game_of(source: str | os.PathLike[str]) -> Game:
     path = model_path(source)
     metadata = load_metadata(path)
     if not isinstance(metadata.get("game"), str) or not isinstance(metadata.get("options"), dict):
-        told = ", ".join(sorted(metadata)) or "none"
-        raise UserError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")
+        names = ", ".join(sorted(metadata)) or "none"
+        raise UserError(f"model {str(path)!r}: expected metadata that names a game and its options, got {names:.200}")
     return find_game(metadata["game"]).variant(**metadata["options"])
 
 
 def on_hub(source: object) -> bool:
-    """Whether a leaf's source is a file of the Hub."""
+    """Whether a source is a file of the Hub."""
     return isinstance(source, str) and source.startswith(HUB)
 
 
 @functools.cache
-def fetched(source: str) -> Path:
-    """Returns the file in the cache that a source of the Hub stands for, fetched where it is not there or has changed.
+def hub_file(source: str) -> Path:
+    """Returns the cached file of a source of the Hub, downloaded if it is not there or has changed.
 
-    The Hub is asked once in a process: a branch that moves meanwhile changes no search. Raises ValueError in one line where there
-    is no such file, no way to it, or no `huggingface_hub`.
+    A process asks the Hub once for a source: if a branch moves meanwhile, no search changes. Raises ValueError in one line if there
+    is no such file, no connection, or no `huggingface_hub`.
     """
-    words = ON_HUB.fullmatch(source)
-    if words is None:
+    match = ON_HUB.fullmatch(source)
+    if match is None:
         raise UserError(f"expected hf://OWNER/NAME, optionally with @REVISION and /FILE.safetensors, got {source!r}")
-    repo, revision, file = words["repo"], words["revision"], words["file"] or MODEL
+    repo, revision, file = match["repo"], match["revision"], match["file"] or MODEL
     if not file.endswith(".safetensors"):
         raise UserError(f"{source}: expected a .safetensors file (loading others may run code), got {file!r}")
     try:
@@ -191,7 +190,7 @@ def fetched(source: str) -> Path:
             f"{source}: expected an answer of the Hub, or the file in the cache, got neither (offline?): {reason}"
         ) from None
     except errors.EntryNotFoundError:
-        hint = "" if words["file"] else f"; another is named hf://{repo}/FILE.safetensors"
+        hint = "" if match["file"] else f"; another is named hf://{repo}/FILE.safetensors"
         raise UserError(f"{source}: expected a file {file!r} in that repository, found none{hint}") from None
     except errors.RevisionNotFoundError:
         raise UserError(f"{source}: expected a branch, tag or commit of {repo}, got {revision!r}") from None
@@ -208,29 +207,26 @@ def fetched(source: str) -> Path:
 
 
 def one_line(problem: BaseException) -> str:
-    """Returns the first line of what a problem says, or its kind."""
+    """Returns the first line of an error's message, or its class."""
     return str(problem).strip().partition("\n")[0] or type(problem).__name__
 
 
 def shipped_name(game: Game) -> str:
-    """Returns the name of the model that ships for a game: its Gymnasium id in lower case, else the game's name and options.
+    """Returns the name of a game's shipped model: its Gymnasium id in lower case, else the game's name and options.
 
-    Options that no model is tied to (`Game.rule_options`) count as their defaults; only others than those are named, as in
-    `trap-size5`.
+    Options that a model does not depend on (`Game.rule_options`) are left out; the others are named, as in `trap-size5`.
     """
     free = {name: game.defaults[name] for name in game.rule_options}
-    own_options = replace(game.options, **free)
-    for short, options in game.ids.items():
-        if replace(own_options, **{**game.defaults, **options, **free}) == own_options:
-            return short.lower()
-    own = {name: value for name, value in game.given_options.items() if name not in game.rule_options}
-    return game.name + re.sub(r"[^A-Za-z0-9.-]", "_", "".join(f"-{name}{value}" for name, value in own.items()))
+    fixed_options = replace(game.options, **free)
+    for env_id, options in game.ids.items():
+        if replace(fixed_options, **{**game.defaults, **options, **free}) == fixed_options:
+            return env_id.lower()
+    fixed = {name: value for name, value in game.given_options.items() if name not in game.rule_options}
+    return game.name + re.sub(r"[^A-Za-z0-9.-]", "_", "".join(f"-{name}{value}" for name, value in fixed.items()))
 
 
 def shipped_model(game: Game) -> Path | None:
-    """Returns the file of the model that ships for a game in this variant, with leafwise or beside the game's own module; None if
-    there is none.
-    """
+    """Returns the file of the shipped model for a game in this variant, of leafwise or beside the game's module; None: no model."""
     for folder in (WEIGHTS, game.room):
         path = folder / f"{shipped_name(game)}.safetensors"
         if path.exists() and is_for(game, load_metadata(path)):
@@ -238,26 +234,31 @@ def shipped_model(game: Game) -> Path | None:
     return None
 
 
-def is_for(game: Game, told: Mapping[str, Any]) -> bool:
-    """Whether a model file that says so of itself is for a game in this variant."""
-    options = told.get("options")
-    if told.get("game") != game.name or not isinstance(options, dict):
+def is_for(game: Game, metadata: Mapping[str, Any]) -> bool:
+    """Whether a model file with this metadata is for a game in this variant."""
+    options = metadata.get("options")
+    if metadata.get("game") != game.name or not isinstance(options, dict):
         return False
-    seen, expected = (
+    stated, expected = (
         {name: value for name, value in given.items() if name not in game.rule_options}
         for given in (options, game.given_options)
     )
-    return seen == expected
+    return stated == expected
 
 
 def need_shipped(game: Game) -> str:
-    """Returns the name of the model that ships for a game in this variant, or the path of one that ships with a plug-in; raises
-    ValueError that names the variants it ships for.
+    """Returns the name of the shipped model for a game in this variant, or the path of a plug-in's model.
+
+    Raises ValueError that names the variants with a model.
     """
     if (path := shipped_model(game)) is not None:
         return path.stem if path.parent == WEIGHTS else str(path)
-    told = [load_metadata(path) for path in sorted(WEIGHTS.glob(f"{game.name}-*.safetensors"))]
-    by_file = [one["options"] for one in told if one.get("game") == game.name and isinstance(one.get("options"), dict)]
+    headers = [load_metadata(path) for path in sorted(WEIGHTS.glob(f"{game.name}-*.safetensors"))]
+    by_file = [
+        header["options"]
+        for header in headers
+        if header.get("game") == game.name and isinstance(header.get("options"), dict)
+    ]
     variants = [game.variant(**{**game.defaults, **options}) for options in [*game.ids.values(), *by_file]]
     shipped = dict.fromkeys(repr(variant) for variant in variants if shipped_model(variant) is not None)
     known = ", ".join(shipped) or "none of this game"
@@ -268,5 +269,5 @@ def need_shipped(game: Game) -> str:
 
 
 def best_leaf(game: Game) -> str:
-    """Returns the name of the best leaf there is: `learned` where a model ships for the variant, else the default score."""
+    """Returns the name of the best leaf: `learned` if a model ships for the variant, else the default score."""
     return game.default_score if shipped_model(game) is None else LEARNED

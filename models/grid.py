@@ -1,8 +1,8 @@
 """Small convolutional networks over a room's grid (`game.features["grid"]`), without torch at run time.
 
-A 3 by 3 convolution sees what stands on each cell (as one embedding for each code and neighbour) and the maps at the cell;
-a second, 1 by 1 one follows. What the cells say is summed, joined with the numbers beside the grid, and goes through a hidden layer
-to one value, which adds to what `see` counts from. All with ReLU; for single-player games.
+A 3 by 3 convolution reads the code of each cell (an embedding for each code and neighbour) and the maps at the cell. A 1 by 1
+convolution follows. The outputs are summed over all cells. With the numbers beside the grid they go through a hidden layer to one
+value, which is added to the base of `see`. All layers have ReLU. For single-player games.
 
 Values come in two forms that agree to rounding: compiled (`Evaluator.value`) and torch for training
 (`leafwise.training.starship.grid`).
@@ -29,7 +29,7 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_network
-from leafwise.models.network import NetworkKind, Tensors, Told, check_tensors
+from leafwise.models.network import Metadata, NetworkKind, Tensors, check_tensors
 
 TAPS = 9
 """Cells of the convolution: rows above, here, below; columns left, here, right."""
@@ -57,25 +57,26 @@ class GridWeights(NamedTuple):
     out_bias: Floats32
     """[1]"""
     seen_codes: Ints
-    """Scratch: as `see` writes them, as are the next two."""
+    """Scratch: written by `see`, like the next two."""
     seen_maps: Floats32
     seen_numbers: Floats32
     maps_out: Floats32
-    """Scratch: outputs of a layer, as are the next three."""
+    """Scratch: outputs of a layer, like the next three."""
     first_out: Floats32
     summed: Floats32
     hidden_out: Floats32
     taps: Ints
     """Scratch: the rows of `embedding` that a cell sees."""
     last_codes: Ints
-    """Scratch: `seen_codes` of the last position; then its maps."""
+    """Scratch: `seen_codes` of the last position."""
     last_maps: Floats32
+    """Scratch: `seen_maps` of the last position."""
     changed: Bools
-    """Scratch: which cells, the margin among them, may say something else than in the last position."""
+    """Scratch: cells, with the margin, whose outputs may differ from the last position."""
     cells_out: Floats32
-    """Scratch: outputs of the second convolution at each cell of the last position, before their ReLU."""
+    """Scratch: outputs of the second convolution at each cell of the last position, before ReLU."""
     dense_maps: Floats32
-    """`maps` and `first_bias` one after another, as `jit.dense` takes them."""
+    """`maps` and `first_bias` one after another, as `dense` takes them."""
     dense_second: Floats32
     """`second` and `second_bias`."""
 
@@ -88,7 +89,7 @@ floats: Any = partial(np.zeros, dtype=np.float32)
 
 @jit
 def mark_changes(W, side):
-    """Marks the cells that may say something else than in the last position, and keeps what there is to see now."""
+    """Marks the cells whose outputs may differ from the last position, and stores the codes and maps of this one."""
     codes, maps = W.seen_codes, W.seen_maps
     for row in range(side):
         for column in range(side):
@@ -106,9 +107,9 @@ def mark_changes(W, side):
 
 @jit
 def pool_cells(W, side):
-    """Sums over the cells what the two convolutions say, into the front of `summed`; only what changed is computed anew.
+    """Sums the outputs of the two convolutions over all cells into the front of `summed`; computes only cells that changed.
 
-    Positions that follow each other are most often children of one parent: few of their cells differ.
+    Successive positions are mostly children of one parent and differ in few cells.
     """
     x, total, codes, kinds = W.first_out, W.summed, W.seen_codes, W.embedding.shape[0] // 9
     n, a, b = W.maps.shape[0], W.first_bias.shape[0], W.second_bias.shape[0]
@@ -136,7 +137,7 @@ def pool_cells(W, side):
 
 
 def features_of(game: Game) -> GridFeatures:
-    """Returns what convolutional networks see of a game; raises ValueError if the game says nothing of it."""
+    """Returns the grid features of a game; raises ValueError if it has none."""
     if "grid" not in game.features:
         raise UserError(f"grid networks: expected a game with maps over a grid, got {game.name!r}")
     return game.features["grid"]
@@ -146,9 +147,9 @@ class GridFunctions(NamedTuple):
     """Compiled functions of networks for a game."""
 
     value: Compiled
-    """`(S, i, T)` -> the value of row i; at the end its return."""
+    """`(S, i, T)` -> the value of row i; of a finished game its return."""
     describe: Callable[..., None]
-    """`(S, codes, maps, numbers, base, T)`: what the network sees of rows; see `GridNetwork.describe`."""
+    """`(S, codes, maps, numbers, base, T)`: writes the inputs of rows; see `GridNetwork.describe`."""
 
 
 @functools.cache
@@ -158,7 +159,7 @@ def _compiled(game: Game, see: Compiled) -> GridFunctions:
 
     @bind(room)
     def grid_value(S, i, T):
-        """Returns the value of row i; at the end its return."""
+        """Returns the value of row i; of a finished game its return."""
         if current_player(S, i, T) == TERMINAL:
             return np.float64(returns(S, i, T))
         W = T.leaf
@@ -181,7 +182,7 @@ def _compiled(game: Game, see: Compiled) -> GridFunctions:
 
     @bind(room)
     def describe_grid(S, codes, maps, numbers, base, T):
-        """Writes what the network sees of each row: codes [n, cells], maps [n, side ** 2, maps], numbers, and what it adds to."""
+        """Writes the inputs of each row: codes [n, cells], maps [n, side ** 2, maps], numbers [n, numbers] and base [n]."""
         W = T.leaf
         for i in range(S.shape[0]):
             base[i] = see(S, u64(i), W.seen_codes, W.seen_maps, W.seen_numbers, T)
@@ -210,7 +211,7 @@ class GridNetwork:
 
     @staticmethod
     def create(game: Game, hidden: Sequence[int], *, tensors: dict[str, Floats32] | None = None) -> GridNetwork:
-        """Builds a network whose layers are `hidden` wide; without `tensors` it is all zero.
+        """Builds a network with three layers of `hidden` outputs; without `tensors` all weights are 0.
 
         Raises ValueError for sizes or tensors that do not fit.
         """
@@ -261,36 +262,36 @@ class GridNetwork:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What a file says of its shape."""
+        """What a file stores of its shape."""
         return {"hidden": list(self.hidden)}
 
     @property
     def tensors(self) -> dict[str, Floats32]:
-        """What a model file holds."""
+        """What a file stores of its weights."""
         return {name: getattr(self.weights, name) for name in TENSORS}
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Widths of the layers."""
+        """Number of outputs of each layer."""
         W = self.weights
         return W.embedding.shape[1], W.second.shape[1], len(W.out)
 
-    def describe(self, rows: Array, T: Any, room: tuple[Array, ...] | None = None) -> tuple[Array, ...]:
-        """Returns codes uint8 [n, (side + 2) ** 2], maps [n, side ** 2, maps], numbers [n, numbers] and base [n].
+    def describe(self, rows: Array, T: Any, out: tuple[Array, ...] | None = None) -> tuple[Array, ...]:
+        """Returns the inputs of rows: codes uint8 [n, (side + 2) ** 2], maps [n, side ** 2, maps], numbers [n, numbers], base [n].
 
-        `T` is as of `evaluator`. With `room`, what an earlier call for as many rows or more returned, they are written there:
-        fresh memory takes as long as the work.
+        `T` is that of `evaluator`. `out`, the arrays of an earlier call for at least as many rows, are written again: new memory
+        takes as long as the work.
         """
         n, W = len(rows), self.weights
-        if room is None:
+        if out is None:
             codes, maps = (
                 np.zeros((n, len(W.seen_codes)), dtype=np.uint8),
                 np.zeros((n, *W.seen_maps.shape), np.float32),
             )
-            room = codes, maps, np.zeros((n, W.seen_numbers.shape[1]), dtype=np.float32), np.zeros(n, dtype=np.float32)
-        seen = tuple(array[:n] for array in room)
-        compiled(self.game).describe(np.ascontiguousarray(rows), *seen, T)
-        return seen
+            out = codes, maps, np.zeros((n, W.seen_numbers.shape[1]), dtype=np.float32), np.zeros(n, dtype=np.float32)
+        views = tuple(array[:n] for array in out)
+        compiled(self.game).describe(np.ascontiguousarray(rows), *views, T)
+        return views
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
@@ -301,25 +302,25 @@ class GridNetwork:
 
 
 def create(
-    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
+    game: Game, metadata: Metadata, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
 ) -> GridNetwork:
-    """Returns a network as `NetworkKind.create` does; features that its file does not know say nothing."""
+    """Returns a network as `NetworkKind.create` does; features that its file does not have get weights of 0."""
     if tensors is None or tables is None:
-        return GridNetwork.create(game, told["hidden"], tensors=None if tensors is None else dict(tensors))
-    return GridNetwork.create(game, told["hidden"], tensors=widened(dict(tensors), tables, features_of(game)))
+        return GridNetwork.create(game, metadata["hidden"], tensors=None if tensors is None else dict(tensors))
+    return GridNetwork.create(game, metadata["hidden"], tensors=widened(dict(tensors), tables, features_of(game)))
 
 
 def widened(tensors: dict[str, Array], tables: Mapping[str, FeatureTable], now: GridFeatures) -> dict[str, Array]:
-    """Returns a file's tensors with weights of zero for codes, maps and numbers that the room has added since."""
-    more = {name: table.size - tables[name].size for name, table in now.tables.items() if name in tables}
-    if not any(more.values()) or set(tensors) != set(TENSORS):
+    """Returns a file's tensors with weights of 0 for codes, maps and numbers that the room has added since."""
+    added = {name: table.size - tables[name].size for name, table in now.tables.items() if name in tables}
+    if not any(added.values()) or set(tensors) != set(TENSORS):
         return tensors
     codes, embedding = tables["codes"].size, tensors["embedding"]
     if len(embedding) == TAPS * codes:
         by_tap = embedding.reshape(TAPS, codes, -1)
-        tensors["embedding"] = np.pad(by_tap, ((0, 0), (0, more["codes"]), (0, 0))).reshape(TAPS * now.codes, -1)
-    tensors["maps"] = np.pad(tensors["maps"], ((0, more["maps"]), (0, 0)))
-    tensors["hidden"] = np.pad(tensors["hidden"], ((0, more["numbers"]), (0, 0)))
+        tensors["embedding"] = np.pad(by_tap, ((0, 0), (0, added["codes"]), (0, 0))).reshape(TAPS * now.codes, -1)
+    tensors["maps"] = np.pad(tensors["maps"], ((0, added["maps"]), (0, 0)))
+    tensors["hidden"] = np.pad(tensors["hidden"], ((0, added["numbers"]), (0, 0)))
     return tensors
 
 
@@ -327,8 +328,8 @@ KIND = NetworkKind(
     "grid",
     create,
     needs={"hidden": list},
-    tables=lambda game, told: features_of(game).tables,
-    version=lambda game, told: features_of(game).version,
+    tables=lambda game, metadata: features_of(game).tables,
+    version=lambda game, metadata: features_of(game).version,
     module="leafwise.training.starship.grid:GridModule",
 )
 

@@ -1,4 +1,4 @@
-"""A game's sparse features as torch modules see them: a vector with a 1 for each feature that is there."""
+"""A game's sparse features as inputs of torch modules: a vector with a 1 for each active feature."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from leafwise.models.sparse import BLOCK, SparseNetwork
 
 
 def sets_of(game: Game) -> tuple[str, ...]:
-    """Returns the names of a game's sets of sparse features: `features`, and others."""
-    found = game.features.items()
+    """Returns the names of a game's sets of sparse features: `features` and others."""
+    features = game.features.items()
     return tuple(
-        FEATURES if name == "sparse" else name for name, one in found if name == "sparse" or hasattr(one, "active")
+        FEATURES if name == "sparse" else name for name, kind in features if name == "sparse" or hasattr(kind, "active")
     )
 
 
 def space_of(game: Game, sees: str) -> Any:
-    """Returns the space of what a module sees: a view of the game, or [features + 1] for a set of its sparse features.
+    """Returns the input space of a module: that of a view of the game, or [features + 1] for a set of its sparse features.
 
-    Raises ValueError for features that are asked for at a stage of chance.
+    Raises ValueError for features of a stage of chance.
     """
     if sees in game.view_names or sees not in sets_of(game):
         return game.observation_space(sees)
@@ -39,16 +39,16 @@ def space_of(game: Game, sees: str) -> Any:
 
 
 def observer_of(game: Game, sees: str, *, masked: bool) -> Observer | MultiHot:
-    """Returns what turns rows into what a module sees of them."""
+    """Returns the function that makes a module's inputs of rows."""
     if sees in game.view_names or sees not in sets_of(game):
         return Observer(game, sees, masked=masked)
     return MultiHot(game, sees, masked=masked)
 
 
 class MultiHot:
-    """Turns rows into vectors of their features, as `Observer` into observations.
+    """Turns rows into vectors of their features, as `Observer` turns them into observations.
 
-    The last number is 1 where the features take the side of the player who does not act.
+    The last number is 1 if the features take the side of the player who does not act.
     """
 
     def __init__(self, game: Game, sees: str, *, masked: bool) -> None:
@@ -57,11 +57,13 @@ class MultiHot:
         self._tables = game.tables()
 
     def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> ObservedRows:
-        """Returns what there is to be seen of rows [n, width], as `Observer` does."""
-        seen, W = self._observer(rows, T, viewers), self._sparse.weights
-        own = W._replace(**{name: getattr(W, name).copy() for name in ("seen", "features", "hidden", "legal")})
-        features, _, signs = self._sparse.describe(rows, (self._tables if T is None else T)._replace(leaf=own))
-        found = np.zeros((len(rows), len(W.embedding)), np.float32)
-        np.put_along_axis(found, features, 1.0, axis=1)
-        found[:, -1] = signs < 0  # where features that fill up a list point
-        return seen._replace(obs=found)
+        """Returns the vectors of rows [n, width] in place of the observations of `Observer`."""
+        seen, network_weights = self._observer(rows, T, viewers), self._sparse.weights
+        weights = network_weights._replace(
+            **{name: getattr(network_weights, name).copy() for name in ("seen", "features", "hidden", "legal")}
+        )
+        features, _, signs = self._sparse.describe(rows, (self._tables if T is None else T)._replace(leaf=weights))
+        vectors = np.zeros((len(rows), len(network_weights.embedding)), np.float32)
+        np.put_along_axis(vectors, features, 1.0, axis=1)
+        vectors[:, -1] = signs < 0  # the column to which padding points
+        return seen._replace(obs=vectors)

@@ -1,12 +1,12 @@
-"""N-tuple networks: sums of table entries, one per tuple of cells and symmetry, as compiled leaf evaluators.
+"""N-tuple networks: sums of table entries, one for each tuple of cells and symmetry, as compiled leaf evaluators.
 
 Source: Lucas, "Learning to play Othello with n-tuple systems", 2008; Szubert and Jaskowski, "Temporal difference
 learning of n-tuple networks for the game 2048", CIG 2014.
 
-What is learned is what is still to come: of the potential, the sum over a board's cells of (points of the cell)**power,
-or of moves. The evaluator's value is the potential so far plus the learned value; a finished game has nothing to come.
+A network learns what is still to come: of the potential, which is the sum over a board's cells of (points of the cell)**power, or
+of moves. The evaluator's value is the potential so far plus the learned value; for a finished game the latter is 0.
 
-In files a network is one tensor of float32, or packed: entries of 16 bits, and only those that training has seen.
+A file stores a network as one tensor of float32, or packed: entries of 16 bits, and only those seen in training.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.models.files import load_network
-from leafwise.models.network import NetworkKind, Tensors, Told, network_kind
+from leafwise.models.network import Metadata, NetworkKind, Tensors, network_kind
 from leafwise.models.ntuple_functions import (
     EXTRACTED,
     FAR,
@@ -37,26 +37,26 @@ from leafwise.models.ntuple_functions import (
     Layout,
     NTupleFunctions,
     NTupleWeights,
+    cell_lookups,
     compiled,
     extracted,
     features,
-    near_cells,
     pieces_of,
     points_table,
     spread,
     worth_of,
 )
-from leafwise.models.shared_tables import LARGE, Entries, PackedTables, Tables, joined, kept_tables, pack
+from leafwise.models.shared_tables import LARGE, Entries, MergedTables, PackedTables, concatenated, kept_tables, pack
 from leafwise.models.tensors import checksum
 
-LARGEST = 28
-"""Most bits of the index into a tuple's table."""
+MAX_INDEX_BITS = 28
+"""Maximum number of bits of the index into a tuple's table."""
 USUAL_POWER = 0.7
-"""Exponent of points in the potential, unless another is named."""
-MOST_ENTRY = 32767
+"""Default exponent of points in the potential."""
+MAX_ENTRY = 32767
 """Largest entry of 16 bits."""
 FORMAT = 1
-"""Of the tables that `merged_tables` makes: another number where they would be others."""
+"""Version of the tables that `merged_tables` makes: part of the name of their file."""
 NEEDS: Mapping[str, type | tuple[type, ...]] = {
     "tuples": list, "power": (int, float), "stage": str, "small": list, "splits": list, "base": (int, float),
 }  # fmt: skip
@@ -66,32 +66,32 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Everything about a network but its weights: which tables there are, and what their sum means."""
+class NTupleShape:
+    """A network without its weights: the tables that there are, and the meaning of their sum."""
 
     tuples: tuple[tuple[int, ...], ...]
     """Cells of each tuple, in the order of the features' cells."""
     power: float | None = None
-    """Exponent of a cell's points in the potential; 0: no potential, every move counts 1; 1 without points: the return so far
-    (None: 0.7 where cells have points, else 1)."""
+    """Exponent of a cell's points in the potential. 0: no potential, every move counts 1. 1 in games whose cells have no points:
+    the return so far. None: 0.7 if cells have points, else 1."""
     stage: str = ""
-    """Stage of the game at which a state is valued ("": the features' usual one)."""
+    """Stage of the game at which a state is valued ("": the default of the features)."""
     small: tuple[str, ...] | None = None
-    """Small tables, by name (None: the features' usual ones)."""
+    """Small tables, by name (None: the default of the features)."""
     splits: tuple[int, ...] = ()
-    """Highest ranks at which the next copy of all tables takes over, ascending."""
+    """Values of the highest cell from which on the next copy of all tables is used, ascending."""
     base: float = 0.0
-    """What every state is worth before anything is learned."""
+    """The initial value of every state."""
 
-    def check(self, game: Game) -> Shape:
-        """Returns the shape with nothing left open; raises ValueError that says what does not fit."""
+    def check(self, game: Game) -> NTupleShape:
+        """Returns the shape with all defaults filled in; raises ValueError that says what does not fit."""
         cells = features(game)
-        tuples, most = tuple(tuple(t) for t in self.tuples), LARGEST // min(cells.cell_bits or (cells.bits,))
+        tuples, most = tuple(tuple(t) for t in self.tuples), MAX_INDEX_BITS // min(cells.cell_bits or (cells.bits,))
         for t in tuples:
             fits = 1 <= len(t) <= most and len(set(t)) == len(t) and all(0 <= c < cells.cells for c in t)
-            if not fits or math.prod(cells.sizes_of(t)) > 1 << LARGEST:
+            if not fits or math.prod(cells.sizes_of(t)) > 1 << MAX_INDEX_BITS:
                 expected = f"tuples of 1 to {most} different cells 0..{cells.cells - 1}"
-                expected += f" with {LARGEST} bits in all" if cells.cell_bits else ""
+                expected += f" with {MAX_INDEX_BITS} bits in all" if cells.cell_bits else ""
                 raise UserError(f"n-tuple networks: expected {expected}, got {t!r}")
         small, stage = tuple(self.tables(game)), self.stage or cells.stages[0]
         power = (USUAL_POWER if cells.points else 1.0) if self.power is None else float(self.power)
@@ -109,7 +109,7 @@ class Shape:
             raise UserError(f"n-tuple networks: expected {expected}, got {self.splits!r}")
         if not np.isfinite(self.base):
             raise UserError(f"n-tuple networks: expected a finite base, got {self.base!r}")
-        return Shape(tuples, power, stage, small, tuple(self.splits), float(self.base))
+        return NTupleShape(tuples, power, stage, small, tuple(self.splits), float(self.base))
 
     def tables(self, game: Game) -> dict[str, SmallTable]:
         """Returns the small tables, in the room's order."""
@@ -124,7 +124,7 @@ class Shape:
 
     @property
     def copies(self) -> int:
-        """How many stages there are."""
+        """Number of copies of all tables, one more than splits."""
         return len(self.splits) + 1
 
 
@@ -133,20 +133,20 @@ class NTupleNetwork:
     """The shape of a network, and its weights."""
 
     game: Game
-    shape: Shape
+    shape: NTupleShape
     weights: NTupleWeights
 
     @staticmethod
     def create(
         game: Game,
-        shape: Shape,
+        shape: NTupleShape,
         table: Floats32 | NDArray[np.int16] | None = None,
         scales: Sequence[float] | None = None,
     ) -> NTupleNetwork:
         """Builds a network; without `table` all weights are 0.
 
-        A table of int16 comes with what a unit of each tuple's and small table's entries is worth. Raises ValueError for
-        what does not fit.
+        A table of int16 needs `scales`, the value of a unit of each tuple's and small table's entries. Raises ValueError for what
+        does not fit.
         """
         shape = shape.check(game)
         cells, sizes = features(game), shape.sizes(game)
@@ -167,42 +167,46 @@ class NTupleNetwork:
             splits=np.array(shape.splits, dtype=np.uint64),
             potential=points_table(cells, shape.power or 0.0),
             constants=np.array([shape.base, 0.0 if shape.power else 1.0]),
-            near=near_cells(cells, shape.tuples, len(shape.small or ())),
+            lookups=cell_lookups(cells, shape.tuples, len(shape.small or ())),
         )
         return NTupleNetwork(game, shape, weights)
 
     @property
     def active(self) -> int:
-        """How many weights add up to one value."""
+        """Number of weights that add up to one value."""
         return len(features(self.game).views) * len(self.shape.tuples) + len(self.shape.small or ())
 
     @property
     def packed(self) -> bool:
-        """Whether the tables are of int16: smaller and faster, and not to be trained."""
+        """Whether the tables are int16: smaller and faster, but not trainable."""
         return bool(self.weights.table.dtype == np.int16)
 
     @property
     def kind(self) -> NetworkKind:
-        """Its kind: with tables of float32, or of int16 that only hold what training has seen."""
+        """Its kind: with tables of float32, or packed of int16."""
         return network_kind("ntuple-packed" if self.packed else "ntuple")
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What a file says of its shape."""
+        """What a file stores of its shape."""
         shape = self.shape
-        found: dict[str, Any] = {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
-        return found | {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
+        entries: dict[str, Any] = {
+            "tuples": [list(t) for t in shape.tuples],
+            "power": shape.power,
+            "stage": shape.stage,
+        }
+        return entries | {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
 
     @property
     def tensors(self) -> Tensors:
-        """What a file holds."""
+        """What a file stores of its weights."""
         if not self.packed:
             return {"table": self.weights.table}
         return pack(self.weights.table, self.weights.scales, self.shape.sizes(self.game) * self.shape.copies)
 
     @property
     def layout(self) -> Layout:
-        """What compiled code for this network depends on."""
+        """The properties of the network that its compiled code depends on."""
         W, cells = self.weights, features(self.game)
         large = bool(max(math.prod(cells.sizes_of(t)) for t in self.shape.tuples) > FAR)
         worth = worth_of(cells, self.shape.power or 0.0)
@@ -221,25 +225,25 @@ class NTupleNetwork:
 
     @property
     def functions(self) -> NTupleFunctions:
-        """The compiled functions that work on this network's weights."""
+        """The compiled functions for this network's layout."""
         return compiled(self.game, self.layout)
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
-        own = self.functions
+        functions = self.functions
         return Evaluator(
             name,
-            own.ntuple_value,
+            functions.ntuple_value,
             self.weights,
             self.shape.stage,
             terminal="evaluate",
             scratch=SCRATCH,
-            speed=Speed(prefetch=own.fetch, sibling_values=own.siblings.get(self.shape.stage)),
+            speed=Speed(prefetch=functions.prefetch, sibling_values=functions.sibling_values.get(self.shape.stage)),
         )
 
 
 def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:
-    """Reads tuples as words of cells 0-9, a-z (10 to 35), `0123 4567 569a`, or with commas, `0,1,40`.
+    """Parses tuples: words of cells 0-9, a-z (10 to 35) as in `0123 4567 569a`, or with commas as in `0,1,40`.
 
     Raises ValueError for other text.
     """
@@ -253,99 +257,100 @@ def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:
         raise UserError(f"expected {expected}, got {text!r}") from None
 
 
-def shape_of(told: Told) -> Shape:
-    """Returns the shape that a file's metadata tells."""
-    return Shape(**{name: told[name] for name in NEEDS})
+def shape_of(metadata: Metadata) -> NTupleShape:
+    """Returns the shape in a file's metadata."""
+    return NTupleShape(**{name: metadata[name] for name in NEEDS})
 
 
-class Filed(NamedTuple):
-    """What a file's metadata says of its tables."""
+class FiledTables(NamedTuple):
+    """The tables in a file."""
 
-    shape: Shape
+    shape: NTupleShape
     sizes: list[int]
-    """Of all tables of a stage in the file, in its order; 0 for a small table that the network does not use."""
-    own: list[int]
-    """The network's tables among them, in the order of its shape."""
+    """Sizes of all tables of a stage, in the file's order; 0 for a small table that the network does not use."""
+    used: list[int]
+    """Indices of the network's tables among them, in the order of its shape."""
 
 
-def filed(game: Game, told: Told, tables: Mapping[str, FeatureTable] | None) -> Filed:
-    """Returns what a file says of its tables; `tables` as of `NetworkKind.create`. Raises ValueError for what does not fit."""
-    need_in(told["power"], Range(0, 1), "metadata 'power'")
-    shape = shape_of(told).check(game)
+def filed_tables(game: Game, metadata: Metadata, tables: Mapping[str, FeatureTable] | None) -> FiledTables:
+    """Returns the tables in a file by its metadata; `tables` as in `NetworkKind.create`. Raises ValueError for what does not
+    fit."""
+    need_in(metadata["power"], Range(0, 1), "metadata 'power'")
+    shape = shape_of(metadata).check(game)
     listed = shape.tables(game) if tables is None else tables
     missing = [name for name in shape.small or () if name not in listed]
     if missing:
         raise UserError(
             f"expected tensors of the small table {missing[0]!r}, got those of {', '.join(listed) or 'none'}"
         )
-    held = {name: table.size if name in (shape.small or ()) else 0 for name, table in listed.items()}
-    n, names = len(shape.tuples), [*held]
-    sizes = [*shape.sizes(game)[:n], *held.values()]
-    return Filed(shape, sizes, [*range(n), *(n + names.index(name) for name in shape.small or ())])
+    sizes_by_name = {name: table.size if name in (shape.small or ()) else 0 for name, table in listed.items()}
+    n, names = len(shape.tuples), [*sizes_by_name]
+    sizes = [*shape.sizes(game)[:n], *sizes_by_name.values()]
+    return FiledTables(shape, sizes, [*range(n), *(n + names.index(name) for name in shape.small or ())])
 
 
 def create(
-    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
+    game: Game, metadata: Metadata, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
 ) -> NTupleNetwork:
     """Returns a network as `NetworkKind.create` does."""
-    shape, sizes, own = filed(game, told, tables)
+    shape, sizes, used = filed_tables(game, metadata, tables)
     if tensors is None:
         return NTupleNetwork.create(game, shape)
     if "scales" in tensors:
         packed = PackedTables(tensors, sizes, shape.copies)
-        each = (packed.read(copy, k) for copy in range(shape.copies) for k in own)
-        table = joined(each, sum(sizes) * shape.copies)
-        return NTupleNetwork.create(game, shape, table, [float(packed.scales[k]) for k in own])
+        each = (packed.read(copy, k) for copy in range(shape.copies) for k in used)
+        table = concatenated(each, sum(sizes) * shape.copies)
+        return NTupleNetwork.create(game, shape, table, [float(packed.scales[k]) for k in used])
     if set(tensors) != {"table"}:
         raise UserError(f"expected tensors ['table'], got {sorted(tensors)}")
     table = tensors["table"]
-    if table.shape == (sum(sizes) * shape.copies,) and own != [k for k, size in enumerate(sizes) if size]:
+    if table.shape == (sum(sizes) * shape.copies,) and used != [k for k, size in enumerate(sizes) if size]:
         starts, of_stages = np.cumsum([0, *sizes]), table.reshape(shape.copies, -1)
-        table = np.concatenate([of_stages[:, starts[k] : starts[k + 1]] for k in own], axis=1).reshape(-1)
+        table = np.concatenate([of_stages[:, starts[k] : starts[k + 1]] for k in used], axis=1).reshape(-1)
     return NTupleNetwork.create(game, shape, table)
 
 
 def create_to_play(
-    game: Game, told: Told, tensors: Tensors, tables: Mapping[str, FeatureTable] | None = None
+    game: Game, metadata: Metadata, tensors: Tensors, tables: Mapping[str, FeatureTable] | None = None
 ) -> NTupleNetwork:
-    """Returns a network as `NetworkKind.create_to_play` does: `merged`, and large tables in memory that all processes share."""
+    """Returns a network as `NetworkKind.create_to_play` does: `merged`, with large tables in memory shared by all processes."""
     if "scales" not in tensors:
-        return create(game, told, tensors, tables)
-    shape, sizes, own = filed(game, told, tables)
+        return create(game, metadata, tensors, tables)
+    shape, sizes, used = filed_tables(game, metadata, tables)
     packed = PackedTables(tensors, sizes, shape.copies)
 
     def read(copy: int, k: int) -> Entries:
-        return packed.read(copy, own[k])
+        return packed.read(copy, used[k])
 
-    units = [float(packed.scales[k]) for k in own]
+    units = [float(packed.scales[k]) for k in used]
     make = partial(merged_tables, game, shape, units, read)
-    name = checksum(json.dumps([FORMAT, sizes, own, MOST_ENTRY]), tensors)
+    name = checksum(json.dumps([FORMAT, sizes, used, MAX_ENTRY]), tensors)
     large = 2 * sum(sizes) * shape.copies >= LARGE
-    found = kept_tables(name, make) if large else None
-    if found is None:
+    kept = kept_tables(name, make) if large else None
+    if kept is None:
         which, entries, each = make()
-        found = which, joined(each, entries)
-    return of_tables(game, shape, units, *found)
+        kept = which, concatenated(each, entries)
+    return of_tables(game, shape, units, *kept)
 
 
 def create_to_train(
-    game: Game, told: Told, tensors: Tensors, tables: Mapping[str, FeatureTable] | None = None
+    game: Game, metadata: Metadata, tensors: Tensors, tables: Mapping[str, FeatureTable] | None = None
 ) -> NTupleNetwork:
-    """Returns a network as `NetworkKind.create` does, with tables of float32, also of a file with int16."""
+    """Returns a network as `NetworkKind.create` does, with tables of float32 also from a file with int16."""
     if "scales" not in tensors:
-        return create(game, told, tensors, tables)
-    shape, sizes, own = filed(game, told, tables)
+        return create(game, metadata, tensors, tables)
+    shape, sizes, used = filed_tables(game, metadata, tables)
     packed, network = PackedTables(tensors, sizes, shape.copies), NTupleNetwork.create(game, shape)
     for copy in range(shape.copies):
-        for k, table in zip(own, network.tables(copy).values(), strict=True):
+        for k, table in zip(used, network.tables(copy).values(), strict=True):
             np.multiply(packed.read(copy, k), packed.scales[k], out=table)
     return network
 
 
 def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
-    """Returns a network of float32 with entries of int16, rounded to multiples of `step`, in the unit of the values.
+    """Rounds the entries of a network of float32 to int16 multiples of `step`, in the unit of the values.
 
-    A table with entries beyond 32,767 steps gets the coarser step that holds them. Raises ValueError for a step of 0.
+    A table with entries beyond 32,767 steps gets a larger step. Raises ValueError for a step of 0.
     """
     if not step > 0 or network.packed:
         raise UserError(f"quantised: expected a network of float32 and a step above 0, got step {step!r}")
@@ -356,65 +361,69 @@ def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
     for t, start in enumerate(starts[:-1]):
         parts = [slice(start + k * starts[-1], starts[t + 1] + k * starts[-1]) for k in range(shape.copies)]
         largest = max(float(np.abs(network.weights.table[p]).max(initial=0.0)) for p in parts)
-        scales.append(float(np.float32(max(step, largest / MOST_ENTRY))))
+        scales.append(float(np.float32(max(step, largest / MAX_ENTRY))))
         for part in parts:
-            table[part] = np.clip(np.rint(network.weights.table[part] / scales[-1]), -MOST_ENTRY, MOST_ENTRY)
+            table[part] = np.clip(np.rint(network.weights.table[part] / scales[-1]), -MAX_ENTRY, MAX_ENTRY)
     return NTupleNetwork.create(network.game, shape, table, scales)
 
 
 def merged(network: NTupleNetwork) -> NTupleNetwork:
-    """Returns a network of equal values that adds each tuple whose cells all belong to another one to that one's table.
+    """Returns a network of equal values in which tables of tuples are added to those of tuples with all their cells.
 
-    It takes fewer look-ups, but its tables are full of entries that training has not seen: to be played with, not trained or
-    packed. Tables stay apart where their units differ or their sums might not fit; a network of float32, whose sums would be
-    rounded otherwise, is returned as it is.
+    It needs fewer look-ups, but its tables are full of entries not seen in training: it is for playing, not for training or
+    packing. Tables are not merged if their units differ or their sums might overflow. A network of float32, whose sums would be
+    rounded differently, is returned as it is.
     """
     if not network.packed:
         return network
     stages: list[list[Any]] = [[*network.tables(copy).values()] for copy in range(network.shape.copies)]
     units = [float(scale) for scale in network.weights.scales]
     which, entries, each = merged_tables(network.game, network.shape, units, lambda copy, k: stages[copy][k])
-    return of_tables(network.game, network.shape, units, which, joined(each, entries))
+    return of_tables(network.game, network.shape, units, which, concatenated(each, entries))
 
 
-def of_tables(game: Game, shape: Shape, units: Sequence[float], which: Sequence[int], table: Entries) -> NTupleNetwork:
-    """Returns a network of some of a shape's tables."""
+def of_tables(
+    game: Game, shape: NTupleShape, units: Sequence[float], which: Sequence[int], table: Entries
+) -> NTupleNetwork:
+    """Returns a network with some of the tables of a shape."""
     tuples = tuple(t for k, t in enumerate(shape.tuples) if k in which)
     return NTupleNetwork.create(game, replace(shape, tuples=tuples), table, [units[k] for k in which])
 
 
-def merged_tables(game: Game, shape: Shape, units: Sequence[float], read: Callable[[int, int], Entries]) -> Tables:
-    """Returns the tables that are left when small ones are added to larger ones; `read(copy, k)` returns table k of a stage."""
+def merged_tables(
+    game: Game, shape: NTupleShape, units: Sequence[float], read: Callable[[int, int], Entries]
+) -> MergedTables:
+    """Merges tables as `merged` does; `read(copy, k)` returns table k of a stage."""
     tuples, sizes_of = shape.tuples, features(game).sizes_of
 
     @cache
     def largest(k: int) -> int:
         return max(max(int(table.max()), -int(table.min())) for table in (read(c, k) for c in range(shape.copies)))
 
-    into: dict[int, int] = {}
-    grown: dict[int, int] = {}
-    """Largest entry that a table may have with what is added to it."""
+    merged_into: dict[int, int] = {}
+    largest_entries: dict[int, int] = {}
+    """Bound of the entries of a table with those added to it."""
     if len(set(tuples)) == len(tuples):
         for k in sorted(range(len(tuples)), key=lambda k: len(tuples[k])):
             for other, cells in enumerate(tuples):
-                if other in into or not set(tuples[k]) < set(cells) or units[k] != units[other]:
+                if other in merged_into or not set(tuples[k]) < set(cells) or units[k] != units[other]:
                     continue
-                most = sum(grown.get(one) or largest(one) for one in (k, other))
-                if most <= MOST_ENTRY:
-                    into[k], grown[other] = other, most
+                most = sum(largest_entries.get(one) or largest(one) for one in (k, other))
+                if most <= MAX_ENTRY:
+                    merged_into[k], largest_entries[other] = other, most
                     break
 
     def whole(copy: int, k: int) -> Entries:
         entries = read(copy, k)
-        for part in [part for part, other in into.items() if other == k]:
+        for part in [part for part, other in merged_into.items() if other == k]:
             wide = entries.reshape(sizes_of(tuples[k])[::-1])
             entries = (wide + spread(whole(copy, part), tuples[part], tuples[k], sizes_of)).reshape(-1)
         return entries
 
-    which = [k for k in range(len(units)) if k not in into]
+    which = [k for k in range(len(units)) if k not in merged_into]
     sizes = shape.sizes(game)
     each = (whole(copy, k) for copy in range(shape.copies) for k in which)
-    return Tables(which, sum(sizes[k] for k in which) * shape.copies, each)
+    return MergedTables(which, sum(sizes[k] for k in which) * shape.copies, each)
 
 
 PLAIN, PACKED = (
@@ -422,14 +431,14 @@ PLAIN, PACKED = (
         name,
         create,
         needs=NEEDS,
-        tables=lambda game, told: features(game).tables,
+        tables=lambda game, metadata: features(game).tables,
         used=lambda network: network.shape.tables(network.game),
-        version=lambda game, told: features(game).version,
+        version=lambda game, metadata: features(game).version,
         create_to_play=create_to_play,
     )
     for name in ("ntuple", "ntuple-packed")
 )
-"""Tables of float32 as they are trained, and of int16 that hold only what training has seen."""
+"""Kinds with tables of float32, for training, and with packed tables of int16."""
 
 load_ntuples: Callable[[Path, Game], NTupleNetwork] = partial(load_network, kinds=(PLAIN.name, PACKED.name))
 """Reads such a network for a game; raises ValueError that names what does not fit."""

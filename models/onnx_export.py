@@ -1,7 +1,7 @@
-"""Networks as ONNX files that take the observation alone, so that a program in another language needs no features of a room.
+"""Exports networks as ONNX files whose input is the observation, so that programs in other languages need no features of a game.
 
-A room's features are told once more for it, in array operations (`Observed` of `leafwise.envs.core.contract.features`), which are
-traced here: the same function runs on NumPy arrays.
+A game's features are written a second time, as array operations on the observation (`Observed` of
+`leafwise.envs.core.contract.features`). They are traced here; the same function runs on NumPy arrays.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from leafwise.envs.core.contract.features import looked_up_in
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.models.ntuple import NTupleNetwork, features
-from leafwise.models.onnx_leaf import ACTION_VALUES, LARGEST, TO_GO, VALUE, VIEW
+from leafwise.models.onnx_leaf import ACTION_VALUES, MAX_BYTES, TO_GO, VALUE, VIEW
 from leafwise.models.seen import OBSERVATION, cells_of, features_of
 from leafwise.models.sparse import BOUND, SparseNetwork
 
 OPSET, IR = 18, 10
-"""The versions of ONNX's operators, and of its files, that are written."""
+"""Versions of the operators and of the file format that are written."""
 OBSERVED = "observation"
 """The name of the input."""
 OPERATORS: dict[Any, str] = {
     np.add: "Add", np.subtract: "Sub", np.multiply: "Mul", np.floor_divide: "Div", np.remainder: "Mod", np.minimum: "Min",
     np.maximum: "Max", np.equal: "Equal", np.greater: "Greater", np.greater_equal: "GreaterOrEqual", np.true_divide: "Div",
 }  # fmt: skip
-"""ONNX divides whole numbers towards 0, so only numbers from 0 on are divided by `//`, and only fractions by `/`."""
+"""ONNX rounds a division of integers towards 0: use `//` only for integers of at least 0, and `/` only for floats."""
 COMPARED = ("Equal", "Greater", "GreaterOrEqual")
 
 
 class Traced(NDArrayOperatorsMixin):
-    """An array that stands for what a file will compute: operators, `sum`, columns, and look-ups in tables."""
+    """An array that is computed in the file: it has operators, `sum`, `max`, columns, and look-ups in tables."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
@@ -46,11 +46,11 @@ class Traced(NDArrayOperatorsMixin):
         if method != "__call__" or options or ufunc not in OPERATORS:
             return NotImplemented
         kind = OPERATORS[ufunc]
-        found = self.graph.add(kind, *inputs)
-        return self.graph.add("Cast", found, to=self.graph.INT64) if kind in COMPARED else found
+        result = self.graph.add(kind, *inputs)
+        return self.graph.add("Cast", result, to=self.graph.INT64) if kind in COMPARED else result
 
     def __getitem__(self, place: Any) -> Traced:
-        """Returns columns: `x[:, 3]`, `x[:, :16]`, `x[:, [1, 2]]`; or a new axis, `x[:, None]`."""
+        """Selects columns, `x[:, 3]`, `x[:, :16]`, `x[:, [1, 2]]`, or adds an axis, `x[:, None]`."""
         _, columns = place
         if columns is None:
             return self.graph.add("Unsqueeze", self, np.array([1]))
@@ -60,34 +60,34 @@ class Traced(NDArrayOperatorsMixin):
         return self.graph.add("Gather", self, np.asarray(columns, dtype=np.int64), axis=1)
 
     def __matmul__(self, matrix: Array) -> Traced:
-        """Returns the product with a matrix of small whole numbers."""
+        """Returns the product with a matrix of small integers."""
         exact = self.graph.add("MatMul", self.graph.cast(self, np.float32), matrix.astype(np.float32))
         return self.graph.cast(exact, np.int64)
 
     def sum(self, axis: int) -> Traced:
-        """Returns sums along an axis."""
+        """Returns the sums along an axis."""
         return self.graph.add("ReduceSum", self, np.array([axis]), keepdims=0)
 
     def max(self, axis: int) -> Traced:
-        """Returns the greatest along an axis."""
+        """Returns the maximum along an axis."""
         return self.graph.add("ReduceMax", self, np.array([axis]), keepdims=0)
 
     def astype(self, kind: Any) -> Traced:
-        """Returns numbers of another type; fractions are cut off."""
+        """Casts to another type; to integers it truncates."""
         return self.graph.cast(self, kind)
 
     def looked_up_in(self, table: Array) -> Traced:
-        """Returns the entries of a table."""
+        """Returns the entries of a table at these indices."""
         return self.graph.add("Gather", table, self, axis=0)
 
     def repeated(self, step: Callable[..., Sequence[Traced]], *others: Traced) -> list[Traced]:
-        """Returns what comes of whole numbers when a step is repeated; see `leafwise.envs.core.contract.features`."""
+        """Repeats a step on integers and returns the results; see `leafwise.envs.core.contract.features`."""
         graph, helper, begun = self.graph, self.graph.onnx.helper, (self, *others)
 
         def new(n: int) -> list[Traced]:
             return [Traced(graph, graph.name()) for _ in range(n)]
 
-        def told(kind: Any, shape: Any, *values: Traced) -> list[Any]:
+        def infos(kind: Any, shape: Any, *values: Traced) -> list[Any]:
             kind = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
             return [helper.make_tensor_value_info(value.name, kind, shape) for value in values]
 
@@ -95,16 +95,16 @@ class Traced(NDArrayOperatorsMixin):
         count, going, *before = new(2 + len(begun))
         goes_on, *after = step(*before)
         more = graph.cast(graph.add("ReduceSum", goes_on, keepdims=0), bool)
-        inputs = [*told(np.int64, [], count), *told(bool, [], going), *told(np.int64, None, *before)]
-        body = helper.make_graph(graph.nodes, "step", inputs, [*told(bool, [], more), *told(np.int64, None, *after)])
-        graph.nodes, found = outside, new(len(begun))
-        given = ["", graph.cast(np.array(1), bool).name, *(value.name for value in begun)]
-        graph.nodes.append(helper.make_node("Loop", given, [value.name for value in found], body=body))
-        return found
+        inputs = [*infos(np.int64, [], count), *infos(bool, [], going), *infos(np.int64, None, *before)]
+        body = helper.make_graph(graph.nodes, "step", inputs, [*infos(bool, [], more), *infos(np.int64, None, *after)])
+        graph.nodes, results = outside, new(len(begun))
+        loop_inputs = ["", graph.cast(np.array(1), bool).name, *(value.name for value in begun)]
+        graph.nodes.append(helper.make_node("Loop", loop_inputs, [value.name for value in results], body=body))
+        return results
 
 
 class Graph:
-    """The nodes and the numbers of a file."""
+    """The nodes and constants of a file."""
 
     def __init__(self) -> None:
         try:
@@ -119,8 +119,8 @@ class Graph:
     def name(self) -> str:
         return next(self.names)
 
-    def held(self, value: Any) -> str:
-        """Returns the name of a value, which is held by the file where it is none of its results."""
+    def name_of(self, value: Any) -> str:
+        """Returns the name of a value; adds it to the constants of the file unless the file computes it."""
         if isinstance(value, Traced):
             return value.name
         array = np.asarray(value)
@@ -129,16 +129,16 @@ class Graph:
         return name
 
     def add(self, kind: str, *inputs: Any, **attributes: Any) -> Traced:
-        """Adds a node, and returns its result."""
-        held = [self.held(one) for one in inputs]
-        self.nodes.append(self.onnx.helper.make_node(kind, held, [name := self.name()], **attributes))
+        """Adds a node and returns its result."""
+        input_names = [self.name_of(one) for one in inputs]
+        self.nodes.append(self.onnx.helper.make_node(kind, input_names, [name := self.name()], **attributes))
         return Traced(self, name)
 
     def cast(self, value: Any, kind: Any) -> Traced:
         return self.add("Cast", value, to=self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
     def model(self, game: Game, outputs: dict[str, Traced]) -> Any:
-        """Returns what a file holds: the observation comes in, `outputs` come out."""
+        """Returns the ONNX model with the observation as input and `outputs` by name."""
         helper, kind = self.onnx.helper, self.onnx.TensorProto.FLOAT
         for name, value in outputs.items():
             self.nodes.append(helper.make_node("Identity", [value.name], [name]))
@@ -152,18 +152,18 @@ class Graph:
 
 
 def exported(network: Any) -> bytes:
-    """Returns a network as an ONNX file; raises ValueError for one that needs more than the observation, or is too large.
+    """Returns a network as an ONNX file; raises ValueError if it needs more than the observation, or the file is too large.
 
-    Outputs: `value` [n, 1], what the leaf says of whoever acts; beside it `policy` [n, A], or instead of it `action_values` [n, A],
-    of which the greatest of a legal action counts.
+    Outputs: `value` [n, 1], the evaluator's value for the player who acts. A network with a policy also has `policy` [n, A]. One
+    with action values has `action_values` [n, A] instead; the largest of a legal action is the value.
     """
     graph = Graph()
     game: Game = network.game
     space: Any = game.observation_space()
-    told = {"leafwise.game": game.name, "leafwise.options": json.dumps(dict(game.given_options))}
-    told[TO_GO] = str(int(network.evaluator("").to_go))
+    metadata = {"leafwise.game": game.name, "leafwise.options": json.dumps(dict(game.given_options))}
+    metadata[TO_GO] = str(int(network.evaluator("").to_go))
     if network.kind.name == "torch":
-        told[VIEW] = network.sees
+        metadata[VIEW] = network.sees
         content = network.onnx(OBSERVED, VALUE if network.says == "value" else ACTION_VALUES, OPSET)
         model = graph.onnx.load_model_from_string(content)
     elif isinstance(network, SparseNetwork):
@@ -175,10 +175,10 @@ def exported(network: Any) -> bytes:
         raise UserError(
             f"{game.name}: expected a network of features, of n-tuples or of torch, got one of kind {network.kind.name!r}"
         )
-    if model.ByteSize() > LARGEST:
-        raise UserError(f"{game.name}: expected a file of at most {LARGEST:,} bytes, got {model.ByteSize():,}")
+    if model.ByteSize() > MAX_BYTES:
+        raise UserError(f"{game.name}: expected a file of at most {MAX_BYTES:,} bytes, got {model.ByteSize():,}")
     model.producer_name = "leafwise"
-    graph.onnx.helper.set_model_props(model, told)
+    graph.onnx.helper.set_model_props(model, metadata)
     graph.onnx.checker.check_model(model, full_check=True)
     return bytes(model.SerializeToString())
 
@@ -186,20 +186,20 @@ def exported(network: Any) -> bytes:
 def sparse_outputs(graph: Graph, network: SparseNetwork, seen: Traced) -> dict[str, Traced]:
     """Returns the outputs of a network with a sparse first layer."""
     game, W, acts = network.game, network.weights, None
-    own = features_of(game, network.sees)
+    features = features_of(game, network.sees)
     if network.sees == OBSERVATION:
         active = seen + cells_of(game)[0]
-    elif own.observed is not None:
-        *parts, acts = own.observed(seen, game.options) + [None] * (own.view == "acting")
+    elif features.observed is not None:
+        *parts, acts = features.observed(seen, game.options) + [None] * (features.view == "acting")
         active = graph.add("Concat", *parts, axis=1)
     else:
         raise UserError(
-            f"{game.name}: expected a network of what the observation tells, got one that sees {network.sees!r}"
+            f"{game.name}: expected a network that sees only the observation, got one that sees {network.sees!r}"
         )
     x = graph.add("ReduceSum", looked_up_in(W.embedding, active), np.array([1]), keepdims=0) + W.bias
     for weights, bias in network.layers():
         x = graph.add("Gemm", graph.add("Relu", x), weights, bias)
-    bound: Any = np.float32(BOUND * W.scale)  # with the sign of who acts
+    bound: Any = np.float32(BOUND * W.scale)  # with the sign of the player who acts
     if acts is not None and network.head != "max":
         bound = graph.cast(1 - 2 * acts, np.float32) * bound
     two, scale = game.players == 2, np.float32(W.scale)
@@ -221,22 +221,22 @@ def sparse_outputs(graph: Graph, network: SparseNetwork, seen: Traced) -> dict[s
 
 
 def ntuple_outputs(graph: Graph, network: NTupleNetwork, seen: Traced) -> dict[str, Traced]:
-    """Returns the output of an n-tuple network: what the board is worth so far, and what is still to come."""
+    """Returns the output of an n-tuple network: the potential so far plus the learned value still to come."""
     game, shape, W, cells = network.game, network.shape, network.weights, features(network.game)
     if cells.observed is None or (shape.power and not cells.points):
         raise UserError(
-            f"{game.name}: expected a network that sees the observation, got n-tuples of what it does not show"
+            f"{game.name}: expected a network that sees the observation, got n-tuples that it does not show"
         )
     board, small = cells.observed(seen, game.options)
     for name in shape.small or ():
         if name not in small:
-            raise UserError(f"{game.name}: expected small tables of what the observation shows, got {name!r}")
-    # In which copy of the tables, by the highest cell
+            raise UserError(f"{game.name}: expected small tables that the observation determines, got {name!r}")
+    # The copy of the tables, by the highest cell
     stage: Any = None
     if shape.splits:
         highest = board.max(axis=1)
         stage = sum(highest >= split for split in shape.splits)
-    # Tables of one kind stand one after another, so that each is looked up at once under every symmetry
+    # The copies of a table follow each other, so that one look-up serves all symmetries and stages
     total: Any = None
     sizes, whole = shape.sizes(game), W.table.reshape(shape.copies, -1)
     for k, (start, size) in enumerate(zip(W.offsets[:-1].astype(np.int64), sizes, strict=True)):
@@ -250,9 +250,9 @@ def ntuple_outputs(graph: Graph, network: NTupleNetwork, seen: Traced) -> dict[s
             index = small[(shape.small or ())[k - len(shape.tuples)]][:, None]
         if stage is not None:
             index = index + stage[:, None] * size
-        found = graph.cast(looked_up_in(table, index), np.int32 if network.packed else np.float32)
-        add = graph.cast(graph.add("ReduceSum", found, np.array([1]), keepdims=1), np.float32) * W.scales[k]
-        total = add if total is None else total + add
+        entries = graph.cast(looked_up_in(table, index), np.int32 if network.packed else np.float32)
+        summand = graph.cast(graph.add("ReduceSum", entries, np.array([1]), keepdims=1), np.float32) * W.scales[k]
+        total = summand if total is None else total + summand
     so_far = np.float32(shape.base)
     if shape.power:
         points = (np.array(cells.points) ** shape.power).astype(np.float32)

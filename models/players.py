@@ -1,4 +1,4 @@
-"""Players and priors named by a text, those with models among them: what `leafwise.player` and every command take."""
+"""Players and priors named by a text, also those with models: what `leafwise.player` and all commands accept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game, Programs
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import split
 from leafwise.envs.core.play.program import PROGRAM
-from leafwise.models.files import best_leaf, is_there, load_network, model_path
+from leafwise.models.files import best_leaf, exists, load_network, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.sb3 import PolicyPlayer, files_of, load
 from leafwise.models.sparse import WITH_ACTIONS
@@ -22,14 +22,14 @@ from leafwise.search.players import Player
 from leafwise.search.players import player as named
 
 TEMPERATURE = 0.2
-"""Divides action values, scaled to 0 to 1 by those of the position, where they become a prior; as `Mcts` does with its own."""
+"""Divides action values, scaled to 0 to 1 at each position, in the softmax that makes them a prior; see `Mcts`."""
 
 
 def player(text: str, game: Game, seed: int = 0) -> Player:
-    """Returns the player that `text` names; raises ValueError with what was expected.
+    """Returns the player that `text` names; raises ValueError that says what was expected.
 
-    `sb3:FILE.zip` acts by the policy of a model of Stable-Baselines3 (loading one runs code kept in it), all others,
-    `best` among them, are those of `leafwise.search.players`, with any leaf.
+    `sb3:FILE.zip` plays the policy of a model of Stable-Baselines3; loading one runs code in the file. All others, like `best`, are
+    those of `leafwise.search.players`, with any leaf.
     """
     if text.startswith("sb3:"):
         model, normalize = files_of(text)
@@ -40,11 +40,10 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
 
 
 def runs_code(text: str, game: Game) -> bool:
-    """Whether making the player, leaf or prior that a text names runs code from outside the package and the game.
+    """Whether making the player, leaf or prior of a text runs code from outside the package and the game.
 
-    Those are models of Stable-Baselines3 (`sb3:`, wherever it stands in the text), `program:COMMAND` and programs that a path
-    names. Only the command line and Python may name them: ask this of every text that comes from a file, a request or a model's
-    metadata.
+    These are models of Stable-Baselines3 (`sb3:` anywhere in the text), `program:COMMAND` and programs named by a path. Only the
+    command line and Python may name them: check every text from a file, a request or a model's metadata.
     """
     plain = re.sub("[\"']", "", text)
     kind, _, rest = plain.partition(":")
@@ -53,26 +52,25 @@ def runs_code(text: str, game: Game) -> bool:
 
 
 def best_player(game: Game) -> str:
-    """Returns what the player `best` stands for: its search with the best leaf there is, and the limits it has unless told."""
-    own, found = game.search, best_leaf(game)
-    limits = {"search": {"depth": own.depth, "nodes": own.nodes}, "mcts": {"simulations": own.simulations}}
-    told = limits.get(own.best, {}).items()
-    return ",".join([f"{own.best}:{found}", *(f"{name}={limit}" for name, limit in told if limit)])
+    """Returns the full text of the player `best`: its search, with the best leaf and the default limits."""
+    search, leaf = game.search, best_leaf(game)
+    limits = {"search": {"depth": search.depth, "nodes": search.nodes}, "mcts": {"simulations": search.simulations}}
+    given = limits.get(search.best, {}).items()
+    return ",".join([f"{search.best}:{leaf}", *(f"{name}={limit}" for name, limit in given if limit)])
 
 
 def policy(game: Game, name: str) -> Policy:
-    """Returns what a text names: `sb3:FILE.zip`, by the probabilities or the action values of a model of Stable-Baselines3
-    (loading one runs code kept in it), or a run folder or model file of a network that says something of each action, like those
-    of `dqn` and `alphazero`.
+    """Returns the prior that a text names.
 
-    Raises ValueError for anything else.
+    `sb3:FILE.zip`: the probabilities or action values of a model of Stable-Baselines3; loading one runs code in the file. A run
+    folder or model file: a network with outputs for actions, as `dqn` and `alphazero` train it. Raises ValueError for others.
     """
     if name.startswith("sb3:"):
         model, normalize = files_of(name)
         player = PolicyPlayer(game, load(model), name, normalize)
         scaled = by_values if player.values_actions else by_logits
-        return lambda rows, T: of_all(game, scaled(player.preferences(rows)))
-    if not is_there(name):
+        return lambda rows, T: padded(game, scaled(player.preferences(rows)))
+    if not exists(name):
         raise UserError(
             f"{game.name}: expected a prior among {', '.join(PRIORS)}, sb3:FILE.zip or a model's path, got {name!r}"
         )
@@ -83,16 +81,16 @@ def policy(game: Game, name: str) -> Policy:
         )
     T = game.tables(network.evaluator(name))
     weights = by_logits if network.head == "policy" else by_values
-    return lambda rows, _: of_all(game, weights(network.action_values(rows, T)))
+    return lambda rows, _: padded(game, weights(network.action_values(rows, T)))
 
 
-def of_all(game: Game, weights: Floats) -> Floats:
-    """Returns the weights of a variant's actions [n, A] with those of no variant's action, 0, behind: [n, game.max_actions]."""
+def padded(game: Game, weights: Floats) -> Floats:
+    """Pads the weights of a variant's actions [n, A] with 0 to [n, game.max_actions]."""
     return np.pad(weights, ((0, 0), (0, game.max_actions - weights.shape[1])))
 
 
 def by_logits(logits: NDArray[np.floating[Any]]) -> Floats:
-    """Returns probabilities [n, A] of their logarithms, with any constant; -inf: illegal.
+    """Returns the softmax of logits, [n, A]; -inf: illegal.
 
     Raises ValueError for nan, infinity, or a row without a legal action.
     """
@@ -102,7 +100,7 @@ def by_logits(logits: NDArray[np.floating[Any]]) -> Floats:
 
 
 def by_values(values: NDArray[np.floating[Any]]) -> Floats:
-    """Returns a prior [n, A] from action values: their softmax, scaled to 0 to 1 by the least and the greatest; -inf: illegal.
+    """Returns a prior [n, A] of action values: their softmax after scaling each row to 0 to 1; -inf: illegal.
 
     Raises ValueError as `by_logits` does.
     """
@@ -115,8 +113,8 @@ def by_values(values: NDArray[np.floating[Any]]) -> Floats:
 
 
 def _greatest(numbers: Floats) -> Floats:
-    """Returns the greatest number of each row, [n, 1]; raises ValueError where one is not finite."""
-    found: Floats = numbers.max(axis=1, keepdims=True)
-    for unfit in found[~np.isfinite(found)]:
-        raise UserError(f"expected a policy with a finite number for the best action of each decision, got {unfit:g}")
-    return found
+    """Returns the largest number of each row, [n, 1]; raises ValueError if one is not finite."""
+    greatest: Floats = numbers.max(axis=1, keepdims=True)
+    for wrong in greatest[~np.isfinite(greatest)]:
+        raise UserError(f"expected a policy with a finite number for the best action of each decision, got {wrong:g}")
+    return greatest

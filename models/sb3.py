@@ -1,7 +1,7 @@
-"""Models of Stable-Baselines3 and sb3-contrib: their values as leaves, their policies as players.
+"""Models of Stable-Baselines3 and sb3-contrib: their values as evaluators, their policies as players.
 
-A `.zip` of theirs holds pickled objects, and loading it runs code that is kept in them. One is therefore loaded only where a user
-names the file, and says so once.
+Their `.zip` files hold pickled objects, and loading one runs code in it. A file is therefore loaded only if a user names it, and
+with a warning.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.play.players import ByName
 
 PREFIX = "sb3"
-"""How texts of players and leaves name a `.zip`: `sb3:FILE.zip`, `sb3:FILE.zip,normalize=FILE.pkl`."""
+"""Prefix of a `.zip` in texts of players and leaves: `sb3:FILE.zip`, `sb3:FILE.zip,normalize=FILE.pkl`."""
 KNOWN = "a PPO, A2C, DQN, MaskablePPO or QRDQN"
 HARMLESS = ("VecMonitor", "VecCheckNan", "VecNormalize", "ScaledRewards")
-"""Wrappers of batches that change no observation, or are known here."""
+"""Wrappers of vector environments that change no observation, or whose change is applied here."""
 
 
 Kind = Literal["value", "q"]
@@ -41,22 +41,22 @@ KINDS: tuple[Kind, ...] = ("value", "q")
 
 @dataclass(frozen=True)
 class Model:
-    """Somebody's model, and what is known of its numbers."""
+    """A model of another program, and the meaning of its numbers."""
 
     name: str
     numbers: Callable[[Observation], Any]
-    """Observations [n, ...] -> values [n] or [n, 1], or one for each action [n, A]."""
+    """Observations [n, ...] -> values [n] or [n, 1], or action values [n, A]."""
     kind: Kind = "value"
     discount: float = 1.0
     scale: float = 1.0
     to_go: bool = True
     """Whether the numbers are the return still to come."""
     observation: str = DEFAULT_VIEW
-    """The view of the game that it takes."""
+    """The view of the game that it sees."""
 
 
 def is_model(model: Any) -> bool:
-    """Whether something is an algorithm or a policy of Stable-Baselines3, whichever."""
+    """Whether an object is an algorithm or a policy of Stable-Baselines3."""
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.policies import BasePolicy
 
@@ -64,9 +64,9 @@ def is_model(model: Any) -> bool:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Returns the model that a `.zip` holds, on the CPU; says once that this runs what the file holds.
+    """Loads the model of a `.zip` onto the CPU; warns once that this runs code in the file.
 
-    Raises ValueError in one line for a file that is no such model.
+    Raises ValueError in one line for a file that is not such a model.
     """
     file = Path(os.path.expanduser(path))
     if importlib.util.find_spec("stable_baselines3") is None:
@@ -80,7 +80,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 @functools.lru_cache(maxsize=4)
 def _loaded(file: Path, written: int) -> Any:
-    """Loads a model, or remembers it: every batch of games asks for it."""
+    """Loads a model and caches it: every batch of games asks for it."""
     from stable_baselines3.common.save_util import load_from_zip_file
 
     warnings.warn(
@@ -89,16 +89,16 @@ def _loaded(file: Path, written: int) -> Any:
     )
     try:
         data = load_from_zip_file(file, device="cpu")[0]
-        found = _algorithm(data or {})
-        return found.load(file, device="cpu") if found else None
-    except Exception as problem:  # a broken pickle may raise anything
-        what = "" if isinstance(problem, UserError) else f"{type(problem).__name__}: "
-        reason = f"{what}{problem}".splitlines()[0]
+        algorithm = _algorithm(data or {})
+        return algorithm.load(file, device="cpu") if algorithm else None
+    except Exception as error:  # a broken pickle may raise anything
+        what = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+        reason = f"{what}{error}".splitlines()[0]
         raise UserError(f"expected {KNOWN} of Stable-Baselines3 in {str(file)!r}, got {reason}") from None
 
 
 def _algorithm(data: dict[str, Any]) -> Any:
-    """Returns the algorithm that saved this; raises ValueError for one whose values cannot be asked for."""
+    """Returns the class of the algorithm that saved a model; raises ValueError for one without usable values."""
     from sb3_contrib import QRDQN, MaskablePPO
     from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
     from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
@@ -110,29 +110,29 @@ def _algorithm(data: dict[str, Any]) -> Any:
     policy = data.get("policy_class", object)
     if not issubclass(policy, RecurrentActorCriticPolicy):
         by_policy = [(MaskableActorCriticPolicy, MaskablePPO), (DQNPolicy, DQN), (QRDQNPolicy, QRDQN)]
-        for kind, algorithm in (*by_policy, (ActorCriticPolicy, PPO if "clip_range" in data else A2C)):
-            if issubclass(policy, kind):
+        for policy_class, algorithm in (*by_policy, (ActorCriticPolicy, PPO if "clip_range" in data else A2C)):
+            if issubclass(policy, policy_class):
                 return algorithm
     raise UserError(f"a policy {getattr(policy, '__name__', policy)}")
 
 
-def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
-    """Returns what is known of a model: its numbers for observations, discount, scale.
+def described(game: Game, model: Any, options: dict[str, Any]) -> Model:
+    """Returns a model of Stable-Baselines3 with its numbers, discount and scale.
 
-    `told` is what the user says of it. Raises ValueError for a model that does not fit the game, or was trained behind
-    wrappers that cannot be repeated.
+    `options` are those of the user. Raises ValueError for a model that does not fit the game, or was trained behind wrappers that
+    cannot be repeated here.
     """
     policy = getattr(model, "policy", model)
     name = type(model).__name__
-    view = _view_of(game, name, policy, told.get("observation"))
-    normalizer = _normalizer(name, model, told.get("normalize"))
-    _check_wrappers(game, name, model, rewarded=True, told=told)
+    view = _view_of(game, name, policy, options.get("observation"))
+    normalizer = _normalizer(name, model, options.get("normalize"))
+    _check_wrappers(game, name, model, rewarded=True, options=options)
     scale = 1.0  # the return that a reward of 1 stands for
     if normalizer is not None and normalizer.norm_reward:
         scale = float(np.sqrt(normalizer.ret_rms.var + normalizer.epsilon))
     kind: Kind = "value" if hasattr(policy, "predict_values") else "q"
-    if told.get("kind", kind) != kind:
-        raise UserError(f"leaf {name!r}: expected kind {kind!r} as in the model, got {told['kind']!r}")
+    if options.get("kind", kind) != kind:
+        raise UserError(f"leaf {name!r}: expected kind {kind!r} as in the model, got {options['kind']!r}")
     return Model(
         name=name,
         numbers=functools.partial(_numbers, policy, normalizer),
@@ -147,26 +147,26 @@ def _numbers(policy: Any, normalizer: Any, obs: Observation) -> Floats32:
     """Returns a policy's values [n, 1], or its action values [n, A]."""
     import torch
 
-    given = _tensor(policy, normalizer, obs)
+    inputs = _tensor(policy, normalizer, obs)
     with torch.no_grad():
         if hasattr(policy, "predict_values"):
-            found = policy.predict_values(given)
+            output = policy.predict_values(inputs)
         elif hasattr(policy, "q_net"):
-            found = policy.q_net(given)
+            output = policy.q_net(inputs)
         else:
-            found = policy.quantile_net(given).mean(dim=1)
-    numbers: Floats32 = found.cpu().numpy()
+            output = policy.quantile_net(inputs).mean(dim=1)
+    numbers: Floats32 = output.cpu().numpy()
     return numbers
 
 
 def _tensor(policy: Any, normalizer: Any, obs: Observation) -> Any:
-    """Returns observations as a policy takes them, which it is made ready to be asked about."""
+    """Returns observations as the tensor that a policy takes, and sets the policy to evaluation mode."""
     policy.set_training_mode(False)
     return policy.obs_to_tensor(obs if normalizer is None else normalizer.normalize_obs(obs))[0]
 
 
 def _view_of(game: Game, name: str, policy: Any, view: str | None = None) -> str:
-    """Returns the view of a game that a model takes; raises ValueError for one of other spaces, or without values."""
+    """Returns the view of a game that a model sees; raises ValueError for other spaces, or a model without values."""
     recurrent = hasattr(policy, "lstm_actor")
     if recurrent or not any(hasattr(policy, part) for part in ("predict_values", "q_net", "quantile_net")):
         raise UserError(f"leaf: expected {KNOWN}, got {name} with a {type(policy).__name__}")
@@ -188,7 +188,7 @@ def _view_of(game: Game, name: str, policy: Any, view: str | None = None) -> str
 
 
 def _wrappers(model: Any) -> Iterator[Any]:
-    """Yields the wrappers around the environment that a model still has, the innermost environment last."""
+    """Yields the wrappers around a model's environment, if it still has one, the innermost last."""
     import gymnasium as gym
 
     env = model.get_env() if hasattr(model, "get_env") else None
@@ -203,14 +203,14 @@ def _wrappers(model: Any) -> Iterator[Any]:
 
 
 def _check_wrappers(
-    game: Game, name: str, model: Any, *, rewarded: bool, told: Mapping[str, Any] = MappingProxyType({})
+    game: Game, name: str, model: Any, *, rewarded: bool, options: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Raises ValueError for wrappers whose work cannot be repeated; if `rewarded`, for rewards that are not the return, too."""
+    """Raises ValueError for wrappers that cannot be repeated here; if `rewarded`, also for rewards that are not the return."""
     import gymnasium as gym
     from stable_baselines3.common.vec_env import VecEnvWrapper
 
     changing: tuple[type, ...] = (gym.ObservationWrapper, gym.ActionWrapper)
-    if rewarded and "scale" not in told:
+    if rewarded and "scale" not in options:
         changing += (gym.RewardWrapper,)
     for env in _wrappers(model):
         if isinstance(env, changing) or (isinstance(env, VecEnvWrapper) and type(env).__name__ not in HARMLESS):
@@ -219,27 +219,31 @@ def _check_wrappers(
                 "environment's own observations instead, and scale if rewards were changed"
             )
         reward = getattr(env, "reward_name", None)
-        if rewarded and isinstance(reward, str) and game.rewards.get(reward) is not None and "to_go" not in told:
+        if rewarded and isinstance(reward, str) and game.rewards.get(reward) is not None and "to_go" not in options:
             raise UserError(
                 f"leaf {name!r}: expected to_go for a model trained on the reward {reward!r}, which is not the return"
             )
 
 
-def _normalizer(name: str, model: Any, told: Any) -> Any:
-    """Returns the `VecNormalize` that a model was trained behind, or None; raises ValueError where it is missing."""
+def _normalizer(name: str, model: Any, given: Any) -> Any:
+    """Returns the `VecNormalize` that a model was trained behind, or None; raises ValueError if it is missing."""
     from stable_baselines3.common.vec_env import VecNormalize
 
-    own = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
-    found = _unpickled(told) if isinstance(told, (str, os.PathLike)) else told if told is not None else own
-    if found is None and _was_normalized(model):
+    attached = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
+    normalizer = (
+        _unpickled(given) if isinstance(given, (str, os.PathLike)) else given if given is not None else attached
+    )
+    if normalizer is None and _was_normalized(model):
         raise UserError(f"leaf {name!r}: expected normalize=, the VecNormalize of the training or its file, got none")
-    if found is not None and not isinstance(found, VecNormalize):
-        raise UserError(f"leaf {name!r}: expected normalize as a VecNormalize or its file, got {type(found).__name__}")
-    return found
+    if normalizer is not None and not isinstance(normalizer, VecNormalize):
+        raise UserError(
+            f"leaf {name!r}: expected normalize as a VecNormalize or its file, got {type(normalizer).__name__}"
+        )
+    return normalizer
 
 
 def _unpickled(path: str | os.PathLike[str]) -> Any:
-    """Returns what `VecNormalize.save` wrote; says once that this runs what the file holds."""
+    """Loads a file of `VecNormalize.save`; warns that this runs code in the file."""
     import pickle
 
     warnings.warn(f"{str(path)!r}: loading a VecNormalize runs code kept in it (pickle)", stacklevel=6)
@@ -251,7 +255,7 @@ def _unpickled(path: str | os.PathLike[str]) -> Any:
 
 
 def _was_normalized(model: Any) -> bool:
-    """Whether the last observation that a model remembers shows a `VecNormalize` that is not there."""
+    """Whether the last observation of a model shows that it was trained behind a `VecNormalize`."""
     last = getattr(model, "_last_obs", None)
     if last is None:
         return False
@@ -262,7 +266,7 @@ def _was_normalized(model: Any) -> bool:
 
 
 class PolicyPlayer(ByName):
-    """Plays the legal action that a policy holds most likely, or that is worth most to it."""
+    """Plays the legal action with the highest probability, or the highest value, by a policy."""
 
     def __init__(self, game: Game, model: Any, name: str, normalize: Any = None) -> None:
         self.name = name
@@ -274,30 +278,30 @@ class PolicyPlayer(ByName):
 
     @property
     def values_actions(self) -> bool:
-        """Whether its `preferences` are action values; else they are logarithms of probabilities."""
+        """Whether `preferences` returns action values; else it returns logits."""
         return not hasattr(self._policy, "predict_values")
 
     def preferences(self, rows: Array) -> Floats32:
-        """Returns how much each action is worth or how likely it is, [n, A], at decisions [n, width]; -inf: illegal.
+        """Returns action values or logits [n, A] at decisions [n, width]; -inf: illegal.
 
-        Legal actions get finite numbers, the least there is for one that the policy never takes; raises ValueError for nan.
+        Numbers of legal actions are finite: an action of probability 0 gets the smallest float. Raises ValueError for nan.
         """
         import torch
 
         seen = self._observer(rows)
         if self.values_actions:
-            worth = _numbers(self._policy, self._normalizer, seen.obs)
+            scores = _numbers(self._policy, self._normalizer, seen.obs)
         else:
             try:
                 with torch.no_grad():
-                    chosen = self._policy.get_distribution(_tensor(self._policy, self._normalizer, seen.obs))
-                worth = chosen.distribution.logits.cpu().numpy()
-            except ValueError:  # torch says in many lines that a number is none
-                worth = np.full(seen.mask.shape, np.nan, dtype=np.float32)
-        if np.isnan(worth[seen.mask != 0]).any():
+                    distribution = self._policy.get_distribution(_tensor(self._policy, self._normalizer, seen.obs))
+                scores = distribution.distribution.logits.cpu().numpy()
+            except ValueError:  # torch raises it, in many lines, for nan
+                scores = np.full(seen.mask.shape, np.nan, dtype=np.float32)
+        if np.isnan(scores[seen.mask != 0]).any():
             raise UserError(f"{self.name}: expected a number for each legal action, got nan")
         most = np.finfo(np.float32).max
-        return np.where(seen.mask, np.clip(worth, -most, most), np.float32(-np.inf))
+        return np.where(seen.mask, np.clip(scores, -most, most), np.float32(-np.inf))
 
     def choose(self, state: State) -> int:
         """Returns the id of a legal action at a decision."""
@@ -306,7 +310,7 @@ class PolicyPlayer(ByName):
 
 def files_of(text: str) -> tuple[str, str | None]:
     """Returns the files that `sb3:FILE.zip` and `sb3:FILE.zip,normalize=FILE.pkl` name; raises ValueError for other texts."""
-    found = re.fullmatch(rf"{PREFIX}:(.+?\.zip)(?:,normalize=(.+))?", re.sub(r"""["']""", "", text), re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(rf"{PREFIX}:(.+?\.zip)(?:,normalize=(.+))?", re.sub(r"""["']""", "", text), re.IGNORECASE)
+    if match is None:
         raise UserError(f"expected {PREFIX}:FILE.zip or {PREFIX}:FILE.zip,normalize=FILE.pkl, got {text!r}")
-    return found[1], found[2]
+    return match[1], match[2]

@@ -1,8 +1,7 @@
-"""What networks with a sparse first layer see of a position: a few features that are there.
+"""The inputs of networks with a sparse first layer: the active features of a position.
 
-They see the room's own features (`game.features["sparse"]`, or others that it has under a name of theirs), or the observation, one
-feature for each cell and value of it, or both: where symmetric positions have the same features, these alone cannot tell what each
-action is worth.
+A network sees sparse features of the game (`game.features["sparse"]`, or another set by its name), the observation as one feature
+for each cell and value, or both. Both are needed for action values where symmetric positions share their features.
 """
 
 from __future__ import annotations
@@ -24,27 +23,26 @@ from leafwise.envs.core.errors import UserError
 
 FEATURES, OBSERVATION = "features", "observation"
 BOTH = f"{FEATURES}+{OBSERVATION}"
-MOST_VALUES = 255
-"""Values that a cell of an observation may have, less one."""
+MAX_VALUES = 255
+"""Maximum difference between the values of a cell of an observation."""
 
 
 @functools.cache
 def make_observed(rules: Rules, active: Compiled | None, room: Path) -> Compiled:
-    """Compiles the `active` of networks that see the observation: a feature for every cell of it, beside a room's features if
-    `active` tells of those."""
-    observe, current_player, beside = rules.observe, rules.current_player, active is not None
+    """Compiles the `active` of networks that see the observation: one feature for each cell, after those of `active` if given."""
+    observe, current_player, has_features = rules.observe, rules.current_player, active is not None
 
     @bind(room, inline=True)
     def observed(S, i, F, T):
-        """Writes the features of row i of S [rows, width] to F, those of the cells last; returns how many."""
+        """Writes the active features of row i of S [rows, width] to F, those of cells last; returns how many there are."""
         W = T.leaf
         n, first = 0, 0
-        if beside:
+        if has_features:
             n = active(S, i, F, T)  # type: ignore[misc]
         observe(S, i, W.seen, 0, T)
         seen = W.seen.reshape(W.seen.size)
         cells = seen.shape[0]
-        if beside and current_player(S, i, T) == 1:
+        if has_features and current_player(S, i, T) == 1:
             first = cells
         for k in range(cells):
             F[n + k] = W.first_of[first + k] + np.int64(seen[k])
@@ -54,21 +52,21 @@ def make_observed(rules: Rules, active: Compiled | None, room: Path) -> Compiled
 
 
 def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
-    """Returns the features that a network sees.
+    """Returns the features that a network sees, by a name of `seen_by`.
 
-    Raises ValueError for a game without features of its own, or whose observation is not made of whole numbers.
+    Raises ValueError for a game without such features, or whose observation is not of small whole numbers.
     """
     if sees == BOTH:
-        own, (cells, more) = features_of(game), cells_of(game)
-        active = make_observed(game.rules, own.active, game.room)
+        sparse, (cells, n_cell_features) = features_of(game), cells_of(game)
+        active = make_observed(game.rules, sparse.active, game.room)
         return replace(
-            own,
+            sparse,
             active=active,
-            size=lambda options: own.size(options) + 2 * more,
-            most=lambda options: own.most(options) + len(cells),
+            size=lambda options: sparse.size(options) + 2 * n_cell_features,
+            most=lambda options: sparse.most(options) + len(cells),
             invariant=False,
             stage="decision",
-            observed=None,  # whose features of cells these are, an observation does not tell
+            observed=None,  # an observation does not say which player's features of cells apply
             tables=None,
         )
     if sees == OBSERVATION:
@@ -77,35 +75,40 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
         return SparseFeatures(active, lambda options: size, lambda options: len(first))
     if sees == FEATURES and "sparse" not in game.features:
         raise UserError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
-    found: SparseFeatures = game.features["sparse" if sees == FEATURES else sees]
-    return found
+    features: SparseFeatures = game.features["sparse" if sees == FEATURES else sees]
+    return features
 
 
 def default_seen(game: Game, *, actions: bool) -> str:
-    """Returns what a network sees unless it is told: the game's features, where it has some, else the observation.
+    """Returns what a network sees by default: the game's sparse features if it has any, else the observation.
 
-    One that says something of `actions` needs features of decisions, and both where symmetric positions share the features.
+    A network with outputs for `actions` needs features of decisions, and both if symmetric positions share the features.
     """
-    found = game.features.get("sparse")
-    if found is None or (actions and found.stage != "decision"):
+    sparse = game.features.get("sparse")
+    if sparse is None or (actions and sparse.stage != "decision"):
         return OBSERVATION
-    return BOTH if actions and found.invariant else FEATURES
+    return BOTH if actions and sparse.invariant else FEATURES
 
 
 def seen_by(game: Game) -> tuple[str, ...]:
-    """Returns what networks can see of a game: its sparse features, others of that kind by their names, the observation, both."""
-    own = [name for name, found in game.features.items() if isinstance(found, SparseFeatures) and name != "sparse"]
-    return FEATURES, *own, OBSERVATION, BOTH
+    """Returns what networks can see of a game: its sparse features, other sets by name, the observation, or both."""
+    others = [
+        name for name, features in game.features.items() if isinstance(features, SparseFeatures) and name != "sparse"
+    ]
+    return FEATURES, *others, OBSERVATION, BOTH
 
 
 def cells_of(game: Game) -> tuple[Ints, int]:
-    """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
+    """Returns the feature of value 0 of each cell of the observation, and the number of all features of cells.
+
+    Raises ValueError for an observation that is not one array of small whole numbers.
+    """
     space: Any = game.observation_space()
     if isinstance(space, Mapping):
         wanted = "expected an observation that is one array (a torch module as --network may see planes)"
         raise UserError(f"sparse networks: {wanted}, got {', '.join(space)} in {game.name!r}")
     low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
-    if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
+    if not (np.isfinite([low, high]).all() and (high - low <= MAX_VALUES).all() and (low % 1 == 0).all()):
         raise UserError(
             f"sparse networks: expected an observation of small whole numbers, got {space} in {game.name!r}"
         )
@@ -114,8 +117,11 @@ def cells_of(game: Game) -> tuple[Ints, int]:
 
 
 def cells_seen(game: Game, sees: str) -> tuple[Ints, Array]:
-    """Returns the feature of value 0 of each cell that a network sees, beside features once for each player who may act, and room
-    for an observation, [1, ...] of cells; both empty where it sees none."""
+    """Returns the feature of value 0 of each cell that a network sees, and an array for an observation, [1, ...].
+
+    With both features and observation there is a set for each player who may act. Both arrays are empty for networks that do not
+    see the observation.
+    """
     if sees not in (OBSERVATION, BOTH):
         return np.zeros(0, dtype=np.int64), np.zeros((1, 0), dtype=np.float32)
     cells, size = cells_of(game)

@@ -1,7 +1,7 @@
-"""Tables of 16 bits: how a model file packs them, and how processes that search have them once in memory.
+"""Tables of 16 bits: how a model file packs them, and how processes share them in memory.
 
-A model file holds a bitmap of the entries that training has seen, and the low and high bytes of those. Large tables are unpacked
-once, into a file beside compiled code that every process maps; where none can be kept, each process unpacks its own.
+A model file holds a bitmap of the entries seen in training, and their low and high bytes. Large tables are unpacked once, into a
+file beside compiled code that every process maps. If no file can be kept, each process unpacks its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Entries = NDArray[np.int16]
 
 
 def pack(table: Array, scales: Floats32, sizes: Sequence[int]) -> dict[str, Array]:
-    """Returns the tensors of tables of int16 that stand one after another; `unpack` makes the same tables of them."""
+    """Returns the tensors of tables of int16, given one after another; `PackedTables` reads them back."""
     tensors: dict[str, Array] = {"scales": scales}
     starts = np.cumsum([0, *sizes])
     for k, (start, end) in enumerate(pairwise(starts)):
@@ -46,10 +46,10 @@ def pack(table: Array, scales: Floats32, sizes: Sequence[int]) -> dict[str, Arra
 
 
 class PackedTables:
-    """Tables of int16 as a model file holds them, `copies` of tables of these sizes."""
+    """Tables of int16 as a model file stores them: `copies` of tables of these sizes."""
 
     def __init__(self, tensors: Mapping[str, Array], sizes: Sequence[int], copies: int) -> None:
-        """Raises ValueError for tensors that are none of these."""
+        """Checks names and scales; raises ValueError for tensors of anything else."""
         names = {f"{part}_{k}" for part in PARTS for k in range(len(sizes) * copies)} | {"scales"}
         if set(tensors) != names:
             expected = f"{len(names)} tensors, scales and {', '.join(PARTS)} of {len(sizes) * copies} tables"
@@ -63,13 +63,13 @@ class PackedTables:
         self.tensors, self.sizes, self.copies = tensors, sizes, copies
 
     def read(self, copy: int, k: int) -> Entries:
-        """Returns a table; raises ValueError if what the file holds does not fit its size."""
+        """Unpacks a table; raises ValueError if its tensors do not fit its size."""
         parts = [self.tensors[f"{part}_{copy * len(self.sizes) + k}"] for part in PARTS]
         return inflate_entries(parts, self.sizes[k])
 
 
-def joined(tables: Iterable[Entries], entries: int) -> Entries:
-    """Returns tables of so many entries in all one after another; each is asked for as the one before is copied."""
+def concatenated(tables: Iterable[Entries], entries: int) -> Entries:
+    """Returns tables of `entries` in all as one array; each is unpacked after the previous one is copied."""
     whole, end = np.empty(entries, dtype=np.int16), 0
     with waiting("unpacking the tables of a network"):
         for table in tables:
@@ -79,7 +79,7 @@ def joined(tables: Iterable[Entries], entries: int) -> Entries:
 
 
 def inflate_entries(parts: list[Array], size: int) -> Entries:
-    """Returns one table from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
+    """Returns a table from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
     if any(part.dtype != np.uint8 or part.ndim != 1 for part in parts):
         raise UserError(f"expected packed tables as bytes, got {', '.join(str(part.dtype) for part in parts)}")
     bits, low, high = (np.frombuffer(inflate(part.tobytes(), 2 * size), dtype=np.uint8) for part in parts)
@@ -95,55 +95,56 @@ def inflate_entries(parts: list[Array], size: int) -> Entries:
 
 
 def inflate(data: bytes, most: int) -> bytes:
-    """Returns deflated bytes as they were, at most `most`; raises ValueError for others."""
+    """Inflates at most `most` bytes; raises ValueError for more, and for bytes that are not deflated."""
     worker = zlib.decompressobj()
     try:
-        found = worker.decompress(data, most)
+        content = worker.decompress(data, most)
     except zlib.error as problem:
         raise UserError(f"expected deflated tables: {problem}") from None
     if not worker.eof:
         raise UserError(f"expected a deflated table of at most {most} bytes, got more, or not all of it")
-    return found
+    return content
 
 
 FOLDER = "networks"
-"""The folder beside compiled code with files of tables."""
+"""The folder for files of tables, beside compiled code."""
 LARGE = 1 << 24
-"""Bytes of tables from which on they are kept in a file."""
-KEPT = 4
-"""Files of tables that are kept, those that were used last; older ones are removed when a new one is written."""
+"""Minimum number of bytes of tables that are kept in a file."""
+KEEP_FILES = 4
+"""Number of files of tables that are kept; the least recently used are removed when a new one is written."""
 PAGE = 1 << 21
-"""Bytes at a multiple of which tables begin in a file: a large page, so that the system keeps and maps it in large pages."""
+"""Tables begin in a file at a multiple of so many bytes, so that the system can map it in large pages."""
 
 
-class Tables(NamedTuple):
-    """Tables of a network, one after another."""
+class MergedTables(NamedTuple):
+    """The tables left after merging, one after another."""
 
     which: list[int]
-    """What they are: their numbers among the tables of the model file, for one copy of them."""
+    """Their indices among the tables of the model file, for one copy."""
     entries: int
-    """How many entries they have in all."""
+    """Number of entries of all tables and copies."""
     each: Iterator[Entries]
+    """The tables, copy by copy."""
 
 
-def kept_tables(name: str, make: Callable[[], Tables]) -> tuple[list[int], Entries] | None:
-    """Returns the `Tables.which` and the entries of tables, in the memory of their file, which all processes share.
+def kept_tables(name: str, make: Callable[[], MergedTables]) -> tuple[list[int], Entries] | None:
+    """Returns `which` and the entries of merged tables, mapped from a file that all processes share.
 
-    The file, of a name that tells the tables from all others, is written where there is none, or one of another size. None, with a
-    warning, where no file can be kept, or others can write it.
+    `name` identifies the tables. The file is written if it is missing or broken. Returns None, with a warning, if no file can be
+    kept, or if other users could write it.
     """
     try:
         path = private_folder(cache_root() / FOLDER) / f"{name}.safetensors"
         try:
             which = load_metadata(path)["which"]
-            with suppress(OSError):  # a cache that can only be read
+            with suppress(OSError):  # the cache is read-only
                 os.utime(path)
         except UserError:
             with waiting("unpacking the tables of a network", path.parent):
                 which, entries, each = make()
                 write_parts(path, chain((header(which, entries),), each))
-            forget(path)
-            prune(path.parent)
+            drop_pages(path)
+            remove_old(path.parent)
         memory = mapped(path)
     except OSError as problem:
         warn_not_kept(problem, "the tables of networks are not kept, every process unpacks its own")
@@ -152,22 +153,22 @@ def kept_tables(name: str, make: Callable[[], Tables]) -> tuple[list[int], Entri
 
 
 def header(which: list[int], entries: int) -> bytes:
-    """Returns what stands before the tables in their file, which is a `.safetensors` of one tensor."""
+    """Returns the header of the file of tables, a `.safetensors` of one tensor."""
     tensor = {"dtype": "I16", "shape": [entries], "data_offsets": [0, 2 * entries]}
-    told = json.dumps({"__metadata__": {KEY: json.dumps({"which": which})}, "tables": tensor}).encode()
-    told += b" " * (-(8 + len(told)) % PAGE)
-    return struct.pack("<Q", len(told)) + told
+    text = json.dumps({"__metadata__": {KEY: json.dumps({"which": which})}, "tables": tensor}).encode()
+    text += b" " * (-(8 + len(text)) % PAGE)
+    return struct.pack("<Q", len(text)) + text
 
 
-def forget(path: Path) -> None:
-    """Has the system read a file from the disk when it is mapped: in large pages then, which it does not write it in."""
+def drop_pages(path: Path) -> None:
+    """Drops a file from the system's page cache: it is read back in large pages when it is mapped, but not written in them."""
     if hasattr(os, "posix_fadvise"):
         with open(path, "rb") as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def prune(folder: Path) -> None:
-    """Removes all but the files that were used last, also those that a process which was killed had begun."""
+def remove_old(folder: Path) -> None:
+    """Removes all but the most recently used files, also unfinished ones of killed processes."""
     with suppress(OSError):  # another process removes them too
-        for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)[KEPT:]:
+        for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)[KEEP_FILES:]:
             old.unlink(missing_ok=True)

@@ -1,13 +1,18 @@
-"""Networks with a sparse first layer: sums of embeddings of the features that are there, then small dense layers.
+"""Networks with a sparse first layer: a sum of the embeddings of active features, then small dense layers.
 
-A network sees what `leafwise.models.seen` says: the room's own features, the observation, or both. The first layer is a
-sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable neural-network-based
-evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The head is one value, or one
-value per action of which the best legal one counts, or one value and a policy, the logarithm of how probable each action is; in a
-game for one whose return is 1 or 0 it may be the chance of a 1, by the logistic function. In two-player games the output goes
-through tanh, or there are three, for a win, a draw and a loss, whose softmax are their chances, as in Lc0
-(github.com/LeelaChessZero/lc0, 2020): the value is then the chance to win less that to lose. Else alone it is the return still to
-come. Both are in units of `scale`, in a two-player game of what it is worth at most.
+A network sees the game's sparse features, the observation, or both (`leafwise.models.seen`). The first layer is a sum over the few
+active features (torch's EmbeddingBag), as in Nasu, "Efficiently updatable neural-network-based evaluation functions for computer
+shogi" (2018). The other layers are dense, with ReLU between all.
+
+The heads:
+- `value`: one value. In single-player games it is the return still to come, in two-player games it goes through tanh.
+- `max`: one value for each action; the largest of a legal action is the value.
+- `policy`: one value, and a logit for each action.
+- `chance`: the chance of a return of 1, by the logistic function, in single-player games with a return of 0 or 1.
+- `wdl`: in two-player games the softmax of three outputs are the chances to win, draw and lose, as in Lc0
+  (github.com/LeelaChessZero/lc0, 2020). The value is the chance to win minus the chance to lose.
+
+Values are in units of `scale`; in two-player games that is by default the most that a game is worth.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
 for training (`leafwise.training.networks`).
@@ -45,20 +50,20 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.models.files import load_network
-from leafwise.models.network import NetworkKind, Tensors, Told, check_tensors, network_kind
+from leafwise.models.network import Metadata, NetworkKind, Tensors, check_tensors, network_kind
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION, cells_of, cells_seen, features_of, seen_by
 
 BOUND = 0.9999
-"""A value of a two-player game is less than this, so that a game won is worth more than any that is not over."""
+"""Bound of values in two-player games, as a share of the scale: a game that is won is worth more than any unfinished one."""
 CHUNK = 2048
-"""Rows that the NumPy form values at a time."""
+"""Number of rows that the NumPy form values at a time."""
 
 BLOCK = 4
-"""Hidden layers are a multiple of this."""
+"""The sizes of hidden layers are multiples of this."""
 
 HEADS = ("value", "max", "chance", "policy", "wdl")
 WITH_ACTIONS = ("max", "policy")
-"""Heads that say something of each action."""
+"""Heads with an output for each action."""
 
 
 class SparseWeights(NamedTuple):
@@ -69,20 +74,20 @@ class SparseWeights(NamedTuple):
     bias: Floats32
     """[first layer]"""
     dense: Floats32
-    """For each dense layer its weights [inputs, outputs] and biases [outputs], one after another."""
+    """Weights [inputs, outputs] and biases [outputs] of each dense layer, one after another."""
     sizes: Ints
-    """Outputs of every layer, the first included."""
+    """Number of outputs of each layer, the first included."""
     scale: float
     """Unit of the output."""
     first_of: Ints
-    """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen. Beside features
-    [2 cells]: when player 0 acts, when player 1 does, for features may take one player's side."""
+    """The feature of value 0 of each cell of the observation, [cells]; empty if the network does not see it. With both features and
+    observation [2 cells]: for player 0, then for player 1, since features may take one player's side."""
     seen: Array
     """Scratch: an observation, [1, ...] of cells."""
     features: Ints
     """Scratch: active features."""
     hidden: Floats32
-    """Scratch: outputs of each layer, [layers, widest]."""
+    """Scratch: outputs of each layer, [layers, largest size]."""
     legal: Ints
     """Scratch: legal actions."""
 
@@ -93,22 +98,22 @@ class SparseFunctions(NamedTuple):
     value: Compiled
     """`(S, i, T)` -> the value of row i for the player who acts (at a chance stage for player 0)."""
     describe_rows: Callable[..., None]
-    """`(S, F, L, signs, T)`: what the network sees of rows; see `SparseNetwork.describe`."""
+    """`(S, F, L, signs, T)`: writes the inputs of rows; see `SparseNetwork.describe`."""
     policy: Compiled
-    """`(S, i, P, T)` -> that value, and the logarithm of each action's weight in P; see `Evaluator.policy`."""
+    """`(S, i, P, T)` -> the same value; writes the logits of actions to P; see `Evaluator.policy`."""
 
 
 @functools.cache
 def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | None, head: str) -> SparseFunctions:
     rules, room = game.rules, game.room
     current_player, legal_actions = rules.current_player, rules.legal_actions
-    alone = game.players == 1
+    single_player = game.players == 1
     head_max, head_chance, head_wdl = head == "max", head == "chance", head == "wdl"
     has_side = side is not None
 
     @bind(room, inline=True)
     def other_side(S, i, T):
-        """Returns whether the output for row i is for the other side than the value."""
+        """Whether the output for row i is of the opposite player to the value."""
         if first_view:
             return current_player(S, i, T) == 1
         if has_side and current_player(S, i, T) == CHANCE:
@@ -118,7 +123,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | N
     @bind(room, inline=True)
     def sparse_value(S, i, T):
         """Returns the value of row i of S [rows, width] for the player who acts (at a chance stage for player 0)."""
-        # The outputs of every layer, each in its row of `hidden`
+        # The layers: each writes its outputs to a row of `hidden`
         W = T.leaf
         n = active(S, i, W.features, T)
         x = W.hidden[0]
@@ -130,7 +135,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | N
             dense(y, x, W.dense, start, rows, columns)
             start += (rows + 1) * columns
             x = y
-        # The heads: an output for each legal action, a chance to win, points, or chances to win, draw and lose
+        # The head: the largest output of a legal action, a chance, a return, or chances to win, draw and lose
         best = np.float64(x[0])
         if head_max:
             n = legal_actions(S, i, W.legal, T)
@@ -139,7 +144,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | N
                 best = max(best, np.float64(x[W.legal[k]]))
         if head_chance:
             return logistic(best)
-        if alone:
+        if single_player:
             return best * W.scale
         if head_wdl:
             bounded = BOUND * win_less_loss(best, np.float64(x[1]), np.float64(x[2])) * W.scale
@@ -149,11 +154,11 @@ def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | N
 
     @bind(room)
     def describe_rows(S, F, L, signs, T):
-        """Writes the features of every row of S [n, width] to F [n, most], filled up with `features`, its mask of legal
-        actions to L [n, A], and its sign to signs [n].
+        """Writes the active features of each row of S [n, width] to F [n, most], its legal actions to L [n, A], its sign to signs
+        [n].
 
-        The sign turns an output into a value for the player who acts (at a chance stage for player 0): -1 where the features
-        take the other side.
+        F is padded with the number of features. The sign makes the output a value for the player who acts (at a chance stage for
+        player 0): -1 if the features take the other side.
         """
         W = T.leaf
         for i in range(S.shape[0]):
@@ -167,7 +172,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | N
 
     @bind(room)
     def sparse_policy(S, i, P, T):
-        """Writes what the network says of each action to P [max_actions]; returns the value of row i."""
+        """Writes the logit of each action to P [max_actions]; returns the value of row i."""
         worth = sparse_value(S, i, T)
         W = T.leaf
         last = W.sizes.shape[0] - 1
@@ -180,13 +185,13 @@ def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | N
 
 def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
-    found = features_of(game, sees)
-    first_view = found.view == "first" and head != "max"  # what an action is worth is said for who takes it
-    return _compiled(game.with_defaults, found.active, first_view, found.side, head)
+    features = features_of(game, sees)
+    first_view = features.view == "first" and head != "max"  # what an action is worth is said for who takes it
+    return _compiled(game.with_defaults, features.active, first_view, features.side, head)
 
 
 def outputs_of(game: Game, head: str) -> int:
-    """Returns how many outputs the last layer of networks with a head has."""
+    """Returns the number of outputs of networks with a head."""
     if head == "wdl":
         return 3
     return (head != "max") + (len(game.actions) if head in WITH_ACTIONS else 0)
@@ -201,7 +206,7 @@ class SparseNetwork:
     sees: str
     weights: SparseWeights
     half: bool = False
-    """Whether the embeddings are numbers of 16 bits, as which a file then holds them."""
+    """Whether the embeddings are rounded to 16 bits, which is how a file then stores them."""
 
     @staticmethod
     def create(
@@ -213,15 +218,15 @@ class SparseNetwork:
         scale: float | None = None,
         tensors: dict[str, Array] | None = None,
     ) -> SparseNetwork:
-        """Builds a network with layers of `hidden` outputs, the sparse one first; without `tensors` it is all zero.
+        """Builds a network with layers of `hidden` outputs, the sparse one first; without `tensors` all weights are 0.
 
         Embeddings may be float16, as `rounded` makes them. `scale` is by default the most that a two-player game is worth, else 1.
 
         Raises ValueError for sizes, a head or tensors that do not fit.
         """
-        # The options have to fit the game and one another
-        for what, given, known in (("head", head, HEADS), ("sees", sees, seen_by(game))):
-            need_among(given, known, what, "sparse networks")
+        # Check the options against the game and each other
+        for what, value, known in (("head", head, HEADS), ("sees", sees, seen_by(game))):
+            need_among(value, known, what, "sparse networks")
         scale = (game.stake if game.players == 2 else 1.0) if scale is None else scale
         need_in(scale, Range(0, math.inf, above=True, below=True), "a scale", "sparse networks")
         if head == "chance" and (game.players, game.return_range) != (1, (0.0, 1.0)):
@@ -256,7 +261,7 @@ class SparseNetwork:
             tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
         half = "embedding" in tensors and tensors["embedding"].dtype == np.float16
         check_tensors("sparse networks", tensors, shapes, ["embedding"] if half else [])
-        # The weights as compiled code reads them, with a last row of zeros for features that fill up a list, and scratch
+        # The weights for compiled code, with a last row of zeros for padding, and scratch
         first_of, seen = cells_seen(game, sees)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]))], dtype=np.float32),
@@ -285,12 +290,12 @@ class SparseNetwork:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What a file says of its shape."""
+        """What a file stores of its shape."""
         return {"hidden": list(self.hidden), "head": self.head, "sees": self.sees, "scale": self.weights.scale}
 
     @property
     def tensors(self) -> dict[str, Array]:
-        """What a model file holds."""
+        """What a file stores of its weights."""
         embedding: Array = self.weights.embedding[:-1]
         if self.half:
             embedding = embedding.astype(np.float16)
@@ -302,16 +307,19 @@ class SparseNetwork:
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Outputs of every layer but the last."""
+        """Number of outputs of every layer but the last."""
         return tuple(int(n) for n in self.weights.sizes[:-1])
 
     @property
     def unit(self) -> float:
-        """What an output of 1 is worth."""
+        """The value of an output of 1."""
         return self.weights.scale
 
     def describe(self, rows: Array, T: Any) -> tuple[Ints, NDArray[np.int8], Floats32]:
-        """Returns features [n, most], legal actions [n, A] (A = 0 for one value), signs [n] of rows; T as of `evaluator`."""
+        """Returns active features [n, most], legal actions [n, A] (A = 0 without outputs for actions) and signs [n] of rows.
+
+        T is that of `evaluator`; signs are as in `describe_rows`.
+        """
         n, actions = len(rows), len(self.game.actions) if self.head in WITH_ACTIONS else 0
         F = np.zeros((n, features_of(self.game, self.sees).most(self.game.options)), dtype=np.int64)
         L, signs = np.zeros((n, actions), dtype=np.int8), np.zeros(n, dtype=np.float32)
@@ -319,16 +327,21 @@ class SparseNetwork:
         return F, L, signs
 
     def layers(self) -> list[tuple[Floats32, Floats32]]:
-        """Returns weights [inputs, outputs] and biases of the dense layers, as views."""
-        found, start, sizes = [], 0, self.weights.sizes.tolist()
+        """Returns weights [inputs, outputs] and biases [outputs] of the dense layers, as views."""
+        layers, start, sizes = [], 0, self.weights.sizes.tolist()
         for a, b in itertools.pairwise(sizes):
-            middle = start + a * b
-            found.append((self.weights.dense[start:middle].reshape(a, b), self.weights.dense[middle : middle + b]))
-            start = middle + b
-        return found
+            end_of_weights = start + a * b
+            layers.append(
+                (
+                    self.weights.dense[start:end_of_weights].reshape(a, b),
+                    self.weights.dense[end_of_weights : end_of_weights + b],
+                )
+            )
+            start = end_of_weights + b
+        return layers
 
     def batch(self, rows: Array, T: Any) -> Floats:
-        """Values many rows at once, for whoever acts; see `Evaluator.batch`."""
+        """Values rows [n, width] for the players who act; see `Evaluator.batch`."""
         values = np.zeros(len(rows))
         for first in range(0, len(rows), CHUNK):
             chunk = slice(first, first + CHUNK)
@@ -344,7 +357,7 @@ class SparseNetwork:
         return values
 
     def _outputs(self, rows: Array, T: Any) -> tuple[Floats32, NDArray[np.int8], Floats32]:
-        """Returns the last layer's outputs [n, *] of a few rows, the legal actions and the signs as `describe` does."""
+        """Returns the outputs [n, outputs] of a few rows, with legal actions and signs as `describe` returns them."""
         F, L, signs = self.describe(rows, T)
         x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
         for weights, bias in self.layers():
@@ -352,10 +365,10 @@ class SparseNetwork:
         return x, L, signs
 
     def action_values(self, rows: Array, T: Any) -> Floats32:
-        """Returns what each action is worth to who acts, [n, A], before the last, monotone function, or with the head policy the
-        logarithm of its weight; -inf: illegal.
+        """Returns the output of each action, [n, A], for the player who acts; -inf: illegal.
 
-        T is as of `evaluator`. Raises ValueError for a network with one value.
+        With the head `max` outputs are values before the last, monotone function; with the head `policy` they are logits. T is
+        that of `evaluator`. Raises ValueError for a network without outputs for actions.
         """
         if self.head not in WITH_ACTIONS:
             raise UserError(f"sparse network: expected one with a value for each action, got the head {self.head!r}")
@@ -368,60 +381,60 @@ class SparseNetwork:
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
-        two, chance, most = self.game.players == 2, self.head == "chance", self.weights.scale
-        found = compiled(self.game, self.head, self.sees)
+        two_player, chance, most = self.game.players == 2, self.head == "chance", self.weights.scale
+        functions = compiled(self.game, self.head, self.sees)
         return Evaluator(
             name,
-            found.value,
+            functions.value,
             self.weights,
             features_of(self.game, self.sees).stage,
-            to_go=not two and not chance,
-            low=-most if two else 0.0 if chance else None,
-            high=most if two else 1.0 if chance else None,
+            to_go=not two_player and not chance,
+            low=-most if two_player else 0.0 if chance else None,
+            high=most if two_player else 1.0 if chance else None,
             scratch=("seen", "features", "hidden", "legal"),
             speed=Speed(cache_values=True),
             batch=self.batch,
-            policy=found.policy if self.head == "policy" else None,
+            policy=functions.policy if self.head == "policy" else None,
         )
 
 
 def create(
-    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
+    game: Game, metadata: Metadata, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
 ) -> SparseNetwork:
-    """Returns a network as `NetworkKind.create` does; features that its file does not know say nothing."""
-    shape = {name: told[name] for name in ("head", "sees", "scale")}
+    """Returns a network as `NetworkKind.create` does; features that its file does not have get weights of 0."""
+    shape = {name: metadata[name] for name in ("head", "sees", "scale")}
     if tensors is None:
-        return SparseNetwork.create(game, told["hidden"], **shape)
-    known, given = room_tables(game, told), dict(tensors)
-    if tables is not None and list(tables) != list(known) and "embedding" in given:
-        given["embedding"] = placed(given["embedding"], tables, known)
-    return SparseNetwork.create(game, told["hidden"], **shape, tensors=given)
+        return SparseNetwork.create(game, metadata["hidden"], **shape)
+    known, own_tensors = room_tables(game, metadata), dict(tensors)
+    if tables is not None and list(tables) != list(known) and "embedding" in own_tensors:
+        own_tensors["embedding"] = embedding_of_room(own_tensors["embedding"], tables, known)
+    return SparseNetwork.create(game, metadata["hidden"], **shape, tensors=own_tensors)
 
 
-def placed(embedding: Array, tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]) -> Array:
-    """Returns the rows of a file's tables where the room has them now, zeros for tables that the file lacks."""
+def embedding_of_room(embedding: Array, tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]) -> Array:
+    """Moves the rows of a file's tables to where the room has them now; tables that the file lacks are 0."""
     sizes = [table.size for table in tables.values()]
     if embedding.ndim != 2 or len(embedding) != sum(sizes):
         raise UserError(f"expected embeddings of {sum(sizes)} features, got {list(embedding.shape)}")
-    own = dict(zip(tables, np.split(embedding, np.cumsum(sizes)[:-1]), strict=True))
+    by_table = dict(zip(tables, np.split(embedding, np.cumsum(sizes)[:-1]), strict=True))
     blank = {name: np.zeros((table.size, embedding.shape[1]), embedding.dtype) for name, table in known.items()}
-    return np.concatenate([own.get(name, blank[name]) for name in known])
+    return np.concatenate([by_table.get(name, blank[name]) for name in known])
 
 
-def seen(game: Game, told: Told) -> SparseFeatures:
-    """Returns what a network of a file sees; raises ValueError for what the game does not show."""
-    need_among(told["sees"], seen_by(game), "sees")
-    return features_of(game, told["sees"])
+def features_seen(game: Game, metadata: Metadata) -> SparseFeatures:
+    """Returns the features that the network of a file sees; raises ValueError if the game does not have them."""
+    need_among(metadata["sees"], seen_by(game), "sees")
+    return features_of(game, metadata["sees"])
 
 
-def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Returns the tables of features that a room has now for such networks."""
-    found = seen(game, told)
-    if told["sees"] == OBSERVATION:
+def room_tables(game: Game, metadata: Metadata) -> Mapping[str, FeatureTable]:
+    """Returns the room's present tables of features for the network of a file."""
+    features = features_seen(game, metadata)
+    if metadata["sees"] == OBSERVATION:
         return {OBSERVATION: FeatureTable(cells_of(game)[1])}
-    if told["sees"] == BOTH:
+    if metadata["sees"] == BOTH:
         return {**features_of(game).tables_of(game.options), "cells": FeatureTable(2 * cells_of(game)[1])}
-    return found.tables_of(game.options)
+    return features.tables_of(game.options)
 
 
 KIND = NetworkKind(
@@ -429,7 +442,7 @@ KIND = NetworkKind(
     create,
     needs={"hidden": list, "head": str, "sees": str, "scale": (int, float)},
     tables=room_tables,
-    version=lambda game, told: seen(game, told).version,
+    version=lambda game, metadata: features_seen(game, metadata).version,
     module="leafwise.training.networks:SparseModule",
 )
 

@@ -1,7 +1,7 @@
-"""Tensors and JSON metadata in one `.safetensors` file that tells when a bit of it has changed.
+"""Tensors and JSON metadata in one `.safetensors` file with a checksum.
 
-Each file written holds the SHA-256 of its metadata and tensors. Three of those that ship do not: what their headers
-lack stands in `weights/headers.json`, by the SHA-256 of the whole file.
+Each file holds the SHA-256 of its metadata and tensors. Three of the shipped files do not: `weights/headers.json` has the missing
+entries, by the SHA-256 of the whole file.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from leafwise.envs.core.files import write_atomically as write_atomically
 KEY, CHECKSUM = "leafwise", "sha256"
 """Entries of a file's header: our metadata as JSON, and the checksum of it and of the tensors."""
 WEIGHTS = Path(str(files("leafwise.models.weights")))
-"""Where the models are that ship."""
+"""The folder of the shipped models."""
 MODEL = "model.safetensors"
-"""The model of a folder: of a run, or of a repository on the Hub."""
+"""The name of the model file in the folder of a run, or in a repository on the Hub."""
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
     """Writes tensors and JSON metadata to a `.safetensors` file, atomically, with a checksum."""
-    told = json.dumps(dict(metadata))
-    write_atomically(path, save(dict(tensors), {KEY: told, CHECKSUM: checksum(told, tensors)}))
+    text = json.dumps(dict(metadata))
+    write_atomically(path, save(dict(tensors), {KEY: text, CHECKSUM: checksum(text, tensors)}))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Reads tensors and metadata.
+    """Reads tensors and metadata of a file and compares the checksum.
 
-    Raises ValueError in one line for a file that is none of ours, that has no checksum, or that has changed since it was written.
+    Raises ValueError in one line for a file of another program, without a checksum, or changed since it was written.
     """
-    with _opened(path) as (file, header, told):
+    with _opened(path) as (file, header, metadata):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if CHECKSUM in header:
         expected, got = header[CHECKSUM], checksum(header[KEY], tensors)
@@ -52,43 +52,45 @@ def load_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
             raise UserError(
                 f"{str(path)!r} has changed since it was written: expected SHA-256 {expected[:12]}..., got {got[:12]}..."
             )
-        return tensors, told
-    own = hashlib.sha256(path.read_bytes()).hexdigest()
-    if own not in shipped_headers():
+        return tensors, metadata
+    file_hash = hashlib.sha256(path.read_bytes()).hexdigest()
+    if file_hash not in shipped_headers():
         raise UserError(
             f"{str(path)!r}: expected a SHA-256 in the header, or a shipped model without one, got a file of "
-            f"SHA-256 {own[:12]}..."
+            f"SHA-256 {file_hash[:12]}..."
         )
-    return tensors, {**told, **shipped_headers()[own]}
+    return tensors, {**metadata, **shipped_headers()[file_hash]}
 
 
 def load_metadata(path: Path) -> dict[str, Any]:
-    """Reads only the metadata of one of our files, unchecked: to ask what it is for before it is loaded.
+    """Reads only the metadata of a file, without comparing the checksum.
 
-    Raises ValueError in one line for a file that is none of ours.
+    Raises ValueError in one line for a file of another program.
     """
-    with _opened(path) as (_, _, told):
-        return told
+    with _opened(path) as (_, _, metadata):
+        return metadata
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str], dict[str, Any]]]:
-    """Opens one of our files: the file, its header, our metadata; raises ValueError for one that is broken or another's."""
+    """Opens a file and yields it with its header and metadata; raises ValueError if it is broken or of another program."""
     try:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
             if KEY not in header:
-                raise UserError(f"no metadata {KEY!r}, which tells what the tensors are")
-            told = json.loads(header[KEY])
-            if not isinstance(told, dict):
-                raise UserError(f"metadata {short(repr(told), 40)}, not by name")
-            yield file, header, told
+                raise UserError(f"no metadata {KEY!r} that describes the tensors")
+            metadata = json.loads(header[KEY])
+            if not isinstance(metadata, dict):
+                raise UserError(f"metadata {short(repr(metadata), 40)}, not a JSON object")
+            yield file, header, metadata
     except FileNotFoundError:
         raise UserError(f"expected a model file, found nothing at {str(path)!r}") from None
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RecursionError, struct.error) as problem:
         reason = short(str(problem).splitlines()[0] if str(problem) else type(problem).__name__)
         if path.suffix.lower() == ".zip":
-            reason = f"one of Stable-Baselines3 is a leaf by leafwise.leaf(game, {str(path)!r}), or in a player by sb3:FILE.zip"
+            reason = (
+                f"for a model of Stable-Baselines3 use leafwise.leaf(game, {str(path)!r}), or sb3:FILE.zip in a player"
+            )
         raise UserError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 
@@ -103,6 +105,6 @@ def checksum(metadata: str, tensors: Mapping[str, Array]) -> str:
 
 @functools.cache
 def shipped_headers() -> dict[str, dict[str, Any]]:
-    """Returns what the headers lack of the model files that ship without a checksum: SHA-256 of a file -> entries by name."""
-    told = json.loads(read_text(WEIGHTS / "headers.json"))
-    return {one["sha256"]: {"tables": one["tables"]} for one in told.values()}
+    """Returns the metadata missing from shipped files without a checksum: SHA-256 of a file -> entries by name."""
+    headers = json.loads(read_text(WEIGHTS / "headers.json"))
+    return {header["sha256"]: {"tables": header["tables"]} for header in headers.values()}

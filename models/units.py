@@ -1,8 +1,8 @@
-"""What a leaf's numbers mean to people: the chance to win, the score to expect, by a map fitted on games.
+"""What a leaf's values mean to people: a chance to win or an expected score, by a map fitted on games.
 
-A network says what it was trained to say: in Threes a potential, in two-player games a number from -1 to 1. `Units` turns the
-value of a search with that leaf into what then happened on average in games of selection seeds. A model file holds its map in its
-metadata, a shipped model's stands in `weights/units.json`.
+A network's values depend on its training: in Threes a potential, in two-player games a number from -1 to 1. `Units` maps the value
+of a search with that leaf to the average result in games of selection seeds. A model file has its map in its metadata, shipped
+models have theirs in `weights/units.json`.
 """
 
 from __future__ import annotations
@@ -31,33 +31,36 @@ from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout
 
 UNITS = "units"
-"""The entry of a model file's metadata."""
+"""The key in a model file's metadata."""
 FILE = WEIGHTS / "units.json"
 CHANCE, CHANCE_WITH_DRAWS = "chance to win", "chance to win, a draw counting half"
 SCORE = "expected final score"
 PLAIN = "score of the leaf"
-"""What values are called where nothing is known of their meaning."""
+"""The name of values without a known unit."""
 LEAST_SLOPE = 0.1
-"""No piece of a fitted map is flatter than this share of its mean slope: two values that differ are told as two numbers, also
-where the games that were played say nothing of the difference."""
+"""Minimum slope of each piece of a fitted map, as a share of its mean slope: different values become different numbers, even if the
+games played show no difference."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """A monotone map from values, for the player to move, to what people count."""
+    """A monotone map from values, for the player to move, to what people count.
+
+    Raises ValueError for values that do not rise, meanings that fall, and numbers that are not finite.
+    """
 
     name: str
-    """What the numbers are: "chance to win"."""
+    """The unit, like "chance to win"."""
     values: tuple[float, ...]
     """Values of a search, ascending."""
     meanings: tuple[float, ...]
-    """What each of `values` means, never falling; linear in between. Beyond, shares of 1 are constant, scores go on."""
+    """The meaning of each of `values`, never falling; linear in between. Beyond the ends shares of 1 are constant, scores go on."""
     error: float
-    """Largest gap between the predicted and the observed mean of ten equal groups of positions, in games that the map was not
-    fitted to; a share of the observed mean where the numbers are scores."""
+    """Largest difference between predicted and observed mean in ten equal groups of positions, from games not used for the fit. If
+    the numbers are scores it is a share of the observed mean."""
     fitted: Mapping[str, Any] = field(default_factory=dict)
-    """How: `games`, `first_seed`, `depth`, `plies` (random moves that a game begins with, at most), and with which rules:
-    `variants`, the rule options of each that are not the defaults (where there are none, those of the model's file)."""
+    """How it was fitted: `games`, `first_seed`, `depth`, `plies` (maximum number of random first moves), and `variants`, the rule
+    options of each that are not the defaults (if missing, those of the model's file)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -75,7 +78,7 @@ class Units:
             )
 
     def __call__(self, value: float) -> float:
-        """Returns what a value means."""
+        """Returns the meaning of a value."""
         v, m = self.values, self.meanings
         beyond = 0.0 if self.is_share or len(v) == 1 else value - min(max(value, v[0]), v[-1])
         slope = LEAST_SLOPE * (m[-1] - m[0]) / (v[-1] - v[0]) if beyond else 0.0
@@ -92,43 +95,42 @@ class Units:
         return self.name.startswith(CHANCE)
 
     def written(self, value: float) -> str:
-        """Returns what a value means, as people read it."""
+        """Formats the meaning of a value for people."""
         return self.text(self(value))
 
     def text(self, meaning: float) -> str:
-        """Returns a number of the unit as people read it: `63.21 %`, `118,431`, `7.14`."""
+        """Formats a number of the unit for people: `63.21 %`, `118,431`, `7.14`."""
         if self.is_share:
             return f"{100 * meaning:.2f} %"
         return f"{meaning:,.0f}" if self.meanings[-1] > 100 else f"{meaning:.2f}"
 
     def as_json(self) -> dict[str, Any]:
-        """Returns what a file holds."""
+        """Returns the units as a file stores them."""
         return {**asdict(self), "values": list(self.values), "meanings": list(self.meanings)}
 
     @staticmethod
-    def of_json(told: Any, source: str) -> Units:
-        """Returns the map that a file holds; raises ValueError that names the source if it is none."""
+    def of_json(entry: Any, source: str) -> Units:
+        """Returns the units that a file stores; raises ValueError that names the source if they are not valid."""
         try:
-            return Units(**{**told, "values": tuple(told["values"]), "meanings": tuple(told["meanings"])})
+            return Units(**{**entry, "values": tuple(entry["values"]), "meanings": tuple(entry["meanings"])})
         except (TypeError, KeyError, ValueError, OverflowError) as problem:
-            raise UserError(f"{source}: expected units of values, got {str(told)[:80]!r}: {problem}") from None
+            raise UserError(f"{source}: expected units of values, got {str(entry)[:80]!r}: {problem}") from None
 
 
 def written(value: float, units: Units | None) -> str:
-    """Returns a value as people read it: by its units, else as it is."""
+    """Formats a value for people: by its units if they are known."""
     return f"{value:,.4f}" if units is None else units.written(value)
 
 
 def load_with_units(game: Game, source: str | os.PathLike[str]) -> Evaluator:
-    """Returns a trained model as a leaf that knows what its values mean to people; raises ValueError as `load_evaluator`."""
+    """Loads a trained model as an evaluator with units; raises ValueError as `load_evaluator` does."""
     return replace(load_evaluator(game, source), units=functools.partial(units_of, name=os.fspath(source)))
 
 
 def units_of(game: str | Game, name: str) -> Units | None:
-    """Returns the units of a leaf's values, the leaf named as players name it; None if nothing is known, or only for other rule
-    options than this variant's, as `why_no_units` then says.
+    """Returns the units of a leaf's values, by the leaf's name; None if they are unknown, or known only for other rule options.
 
-    Raises ValueError for a game that does not exist, and for a file whose units are not valid.
+    `why_no_units` then says why. Raises ValueError for a game that does not exist, and for a file whose units are not valid.
     """
     return _units_and_reason(as_game(game), name)[0]
 
@@ -136,7 +138,7 @@ def units_of(game: str | Game, name: str) -> Units | None:
 def why_no_units(game: Game, name: str) -> str:
     """Returns a line that says why the values of a measured network have no unit in this variant; "" for any other leaf.
 
-    Raises ValueError for a file with units that are none.
+    Raises ValueError for a file whose units are not valid.
     """
     return _units_and_reason(game, name)[1]
 
@@ -153,23 +155,26 @@ def _units_and_reason(game: Game, name: str) -> tuple[Units | None, str]:
     if units is None:
         return None, ""
     about, free = load_metadata(path), game.rule_options
-    own, fixed = (
+    model_rules, fixed = (
         {option: value for option, value in about.get("options", {}).items() if (option in free) == is_free}
         for is_free in (True, False)
     )
-    given = game.given_options
-    if about.get("game", game.name) != game.name or fixed != {name: given[name] for name in given if name not in free}:
-        return None, ""  # a model that this variant cannot load
+    own_options = game.given_options
+    if about.get("game", game.name) != game.name or fixed != {
+        name: own_options[name] for name in own_options if name not in free
+    }:
+        return None, ""  # this variant cannot load the model
     usual = game.variant(**{option: game.defaults[option] for option in free})
-    measured = units.fitted.get("variants", [own])
+    measured = units.fitted.get("variants", [model_rules])
     if any(same_rules(game, usual.variant(**rules)) for rules in measured):
         return units, ""
-    told = " or ".join(rules_text(usual.variant(**rules)) for rules in measured)
-    return None, f"no unit: the network was measured with {told}, not with {rules_text(game)}"
+    measured_text = " or ".join(rules_text(usual.variant(**rules)) for rules in measured)
+    return None, f"no unit: the network was measured with {measured_text}, not with {rules_text(game)}"
 
 
 def rules_text(game: Game) -> str:
-    """Returns the rule options of a variant that are not the defaults, `level=2,start_life=9`; "the usual rules" without any."""
+    """Formats the rule options of a variant that are not the defaults, `level=2,start_life=9`; "the usual rules" if there are
+    none."""
     given = game.given_options
     return (
         ",".join(f"{name}={str(given[name])[:40]}" for name in game.rule_options if name in given) or "the usual rules"
@@ -178,13 +183,13 @@ def rules_text(game: Game) -> str:
 
 @functools.lru_cache(maxsize=64)
 def same_rules(game: Game, other: Game) -> bool:
-    """Whether two variants of a game have the same rules: the same options, or other words for them that make the same tables."""
+    """Whether two variants of a game have the same rules: equal options, or options that make equal tables."""
     other = other.variant(**{name: getattr(game.options, name) for name in marked(game.options, "shown_only")})
     return game == other or (game.width == other.width and is_same_definition(game.tables(), other.tables()))
 
 
 def units_of_file(path: Path) -> Units | None:
-    """Returns the units of a model file's values, None if nothing is known; raises ValueError for units that are none."""
+    """Returns the units of a model file's values, None if unknown; raises ValueError if they are not valid."""
     if path.parent.resolve() == WEIGHTS.resolve() and path.name in shipped_units():
         return Units.of_json(shipped_units()[path.name], str(FILE))
     return _in_file(path, path.stat().st_mtime_ns)
@@ -192,20 +197,20 @@ def units_of_file(path: Path) -> Units | None:
 
 @functools.lru_cache(maxsize=8)
 def _in_file(path: Path, written: int) -> Units | None:
-    told = load_metadata(path)
-    return Units.of_json(told[UNITS], str(path)) if told.get(UNITS) else None
+    metadata = load_metadata(path)
+    return Units.of_json(metadata[UNITS], str(path)) if metadata.get(UNITS) else None
 
 
 @functools.cache
 def shipped_units() -> dict[str, Any]:
-    """Returns the units of models that shipped without: file name -> what a file would hold."""
-    found: dict[str, Any] = json.loads(read_text(FILE)) if FILE.exists() else {}
-    return found
+    """Returns the units of shipped models whose files have none: file name -> units as a file stores them."""
+    units: dict[str, Any] = json.loads(read_text(FILE)) if FILE.exists() else {}
+    return units
 
 
 def save_shipped_units(name: str | os.PathLike[str], units: Units) -> None:
-    """Keeps the units of a shipped model, by the name of its file."""
-    told = {**shipped_units(), str(name): units.as_json()}
-    lines = (f"{json.dumps(key)}: {json.dumps(told[key])}" for key in sorted(told))
+    """Writes the units of a shipped model to `weights/units.json`, by the name of its file."""
+    entries = {**shipped_units(), str(name): units.as_json()}
+    lines = (f"{json.dumps(key)}: {json.dumps(entries[key])}" for key in sorted(entries))
     write_atomically(FILE, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
     shipped_units.cache_clear()

@@ -1,10 +1,10 @@
 """Searches over any game.
 
-- `engine`: `Search`, which deepens, keeps the time and answers with a `Result`; `search_options` is what it may be told.
-- `expectiminimax`: the search itself, compiled, after the algorithm as a textbook has it; `table` is its memory.
-- `frontier`: the same tree for leaves that are valued in batches. `rollout`: games played to the end as a leaf.
-- `mcts`: Monte Carlo tree search. `base`: what it and `Search` share (turns, Ctrl-C, the deadline).
-- `players`: players named by a text. `levels`: easy to best.
+- `engine`: `Search`, with iterative deepening and a time limit, returns a `Result`; `search_options` has its options.
+- `expectiminimax`: the compiled search itself, after the textbook algorithm; `table` is its transposition table.
+- `frontier`: the same tree with leaves valued in batches. `rollout`: an evaluator that plays games to the end.
+- `mcts`: Monte Carlo tree search. `base`: what it shares with `Search` (locking, Ctrl-C, the time limit).
+- `players`: players named by a text, and the levels from easy to best.
 """
 
 from leafwise.search.engine import Result, Search, Stopped

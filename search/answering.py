@@ -1,7 +1,6 @@
-"""A game's rules and two searches of it, by depth and by simulations, as a single compiled function, for hosts without Python: they
-write a question, call it and read the answer.
+"""A game's rules, a depth-limited search and a tree search as one compiled function, for hosts without Python.
 
-Questions and answers stand in `call` (int64): what is asked, and its arguments. A position is row 0 of `S`.
+A host writes a request into `call` (int64), calls the function and reads the response there. The position is row 0 of `S`.
 """
 
 from __future__ import annotations
@@ -18,68 +17,83 @@ from leafwise.search.engine import ROOT, TOP, Search
 from leafwise.search.expectiminimax import FAILED, NODES
 from leafwise.search.mcts.engine import Mcts
 from leafwise.search.mcts.root import judge
-from leafwise.search.mcts.tree import DEEPEST, LEAVES, NONE, ROW, SIMULATIONS, Options, Tree, find_node, is_proven
-from leafwise.search.search_options import Buffers
+from leafwise.search.mcts.tree import (
+    DEEPEST,
+    LEAVES,
+    NONE,
+    ROW,
+    SIMULATIONS,
+    CompiledMctsOptions,
+    MctsTree,
+    find_node,
+    is_proven,
+)
+from leafwise.search.search_options import SearchBuffers
 from leafwise.search.table import GENERATIONS
 
 LOOK, ACT, CHECK, BEGIN, DEEPEN, PLANT, SIMULATE, FOLLOW = range(8)
-"""What is asked, in call[WHAT].
+"""The request, in call[WHAT].
 
-LOOK: who acts (PLAYER), at which STAGE, the return so far in values[0], and how many actions stand in `actions`, or how many
-outcomes of chance in the rows after the first, their probabilities in P (COUNT); `figures` are the numbers that people are
-told. ACT: to take action call[AT]. CHECK: whether the row is a position (COUNT). BEGIN: to begin a search; how many actions it
-considers (COUNT). DEEPEN: to search a depth, call[AT], after the one before it or after BEGIN, with all values or, call[ALL] 0,
-only the best one; how many stand in `values` (COUNT), and how many were searched in time (DONE). Where chance acts it is
-values[0]. PLANT: to begin a tree search of a decision; DONE is 0 where there is no room. SIMULATE: to make at most call[AT]
-more simulations of it; how many were made (DONE), their `values` and `visits` by action, and the place of the action to play
-(BEST). FOLLOW: the action to play in a later decision, by what is known of it so far (BEST); COUNT is 0 where nothing is.
+LOOK describes the position: who acts (PLAYER), its STAGE, the return so far (values[0]), and the numbers for people in `figures`.
+COUNT is the number of legal actions, in `actions`, or of outcomes of chance, in the rows after the first with probabilities P.
+ACT plays action call[AT].
+CHECK sets COUNT to whether the row is a position.
+BEGIN begins a search; COUNT is the number of actions it considers.
+DEEPEN searches the depth call[AT], after BEGIN or the depth before it; with call[ALL] 0 only the best action's value is exact.
+COUNT is the number of `values`, DONE the number searched in time. At a chance node the value is values[0].
+PLANT begins a tree search of a decision; DONE is 0 if its memory is too small.
+SIMULATE makes at most call[AT] simulations; DONE is how many were made, `values` and `visits` are by action, BEST is the index of
+the action to play.
+FOLLOW sets BEST to the action to play in a later decision of the tree; COUNT is 0 if the tree does not know it.
 """
 WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE, BEST = range(8)
 CALL = 8
 
 
-class Memory(NamedTuple):
-    """What the function reads and writes, in this order."""
+class HostMemory(NamedTuple):
+    """The arguments of the function, in this order."""
 
     call: Ints
     S: Array
-    B: Buffers
+    B: SearchBuffers
     actions: Ints
     values: Floats
     is_bound: Array
     T: Any
     W: Array
-    """The rows, and in D the other memory, of the tree search."""
-    D: Buffers
-    tree: Tree
-    how: Options
+    """The rows of the tree search; `D` is its other memory."""
+    D: SearchBuffers
+    tree: MctsTree
+    options: CompiledMctsOptions
     visits: Ints
     figures: Ints
 
 
-def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]:
-    """Returns `answer(memory)` for the game, the leaf and the options of two searches, and its memory."""
+def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], HostMemory]:
+    """Returns `answer(memory)` for the game, the evaluator and the options of two searches, and its memory."""
     game, rules, options = search.game, search.game.rules, search.options
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     legal_actions, apply_action, chance_outcomes = rules.legal_actions, rules.apply_action, rules.chance_outcomes
     candidates = rules.candidates or rules.legal_actions
     search_row, search_root = search._search_row._function, search._search_root._function
     is_valid: Any = rules.is_valid if hasattr(rules.is_valid, "py_func") else rules.current_player
-    figures, has_figures = rules.figures or legal_actions, rules.figures is not None
+    write_figures, has_figures = rules.figures or legal_actions, rules.figures is not None
     assert mcts._compiled is not None
     plant, simulate = mcts._compiled.plant, mcts._compiled.simulate
     has_chance, prunes, rounding = game.max_outcomes > 0, options.prunes(game), search._rounding
 
     @bind(game.room)
-    def answer(held):
-        call, S, B, actions, values, is_bound, T = held[0], held[1], held[2], held[3], held[4], held[5], held[6]
-        W, D, tree, how, visits, N = held[7], held[8], held[9], held[10], held[11], held[12]
+    def answer(args):
+        # The arguments, one by one; row ROOT of S is the position
+        call, S, B, actions, values, is_bound, T = args[0], args[1], args[2], args[3], args[4], args[5], args[6]
+        W, D, tree, tree_options, visits, numbers = args[7], args[8], args[9], args[10], args[11], args[12]
         what, player = call[WHAT], np.int64(current_player(S, ROOT, T))
         call[PLAYER], n = player, np.int64(0)
         if what == LOOK:
+            # What there is to know of the position
             call[STAGE], values[0] = stage(S, ROOT, T), returns(S, ROOT, T)
             if has_figures:
-                figures(S, ROOT, N, T)
+                write_figures(S, ROOT, numbers, T)
             if player >= 0:
                 n = np.int64(legal_actions(S, ROOT, actions, T))
             elif has_chance and player == CHANCE:
@@ -90,6 +104,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
         elif what == CHECK:
             n = np.int64(is_valid(S, ROOT, T))
         elif what == BEGIN:
+            # A new search: counts at 0, no killers, and a new generation of entries, as in `begin_search`
             B.counts[:] = 0
             B.killers[:] = -1
             B.generation[0] = (B.generation[0] + np.uint64(1)) % np.uint64(GENERATIONS)
@@ -98,19 +113,20 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
                 B.generation[0] = np.uint64(1)
             n = np.int64(candidates(S, ROOT, actions, T)) if player >= 0 else n
         elif what == FOLLOW:
-            # What the tree search came to know of a decision
+            # The action to play, by the tree search
             for w in range(S.shape[1]):
                 W[ROW, w] = S[ROOT, w]
             node = find_node(tree, W, ROW)
             if node != NONE and (tree.visits[node] > 0 or is_proven(tree, node)):
                 call[BEST], n = tree.action[tree.first[node] + judge(tree, node, values)], np.int64(1)
         elif what == PLANT:
+            # A new tree with the position as its root
             for w in range(S.shape[1]):
                 W[ROW, w] = S[ROOT, w]
             tree.counts[SIMULATIONS], tree.counts[LEAVES], tree.counts[DEEPEST] = 0, 0, 0
-            call[DONE] = plant(W, D, tree, how, T) != NONE
+            call[DONE] = plant(W, D, tree, tree_options, T) != NONE
         elif what == SIMULATE:
-            call[DONE] = simulate(W, D, tree, 0, NONE, call[AT], how, T)
+            call[DONE] = simulate(W, D, tree, 0, NONE, call[AT], tree_options, T)
             call[BEST] = judge(tree, 0, values)
             n = np.int64(tree.end[0] - tree.first[0])
             for k in range(n):
@@ -118,7 +134,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
         elif player == CHANCE:
             values[0] = search_row(S, B, ROOT, TOP, call[AT], -np.inf, np.inf, T)
         else:
-            # The best action of the depth before is searched first; of equals the first
+            # The actions are sorted by the values of the previous depth, of equals the lowest id first
             n = call[COUNT]
             if n == 0:
                 n = np.int64(candidates(S, ROOT, actions, T))
@@ -136,7 +152,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
                 search_root(S, B, actions, n, values, is_bound, depth, all_values, rounding, -np.inf, -1, T)
             )
             call[DONE] = done
-            # Actions that were not searched in time keep the value of the depth before, at most the best
+            # Actions that were not searched in time keep their value of the previous depth, at most the best one
             if B.counts[FAILED] and done > 0:
                 best = -np.inf
                 for k in range(done):
@@ -147,7 +163,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
         call[COUNT] = n
         return 0
 
-    memory = Memory(
+    memory = HostMemory(
         np.zeros(CALL, dtype=np.int64),
         search._S,
         search._B,

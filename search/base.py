@@ -1,4 +1,4 @@
-"""What every search has: parts that fit, whose turn it is, Ctrl-C and `stop`, the clock, and copies."""
+"""What all searches share: checked arguments, one call at a time, Ctrl-C and `stop`, the time limit, copies and pickles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game, check_is_game
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.search.search_options import Buffers
+from leafwise.search.search_options import SearchBuffers
 
 if TYPE_CHECKING:
     from leafwise.search.search_options import MctsOptions, SearchOptions
@@ -33,78 +33,78 @@ W = TypeVar("W")
 I = TypeVar("I")
 
 
-working_for: ContextVar[tuple[int, ...]] = ContextVar("working_for", default=())
-"""The threads that wait for the work of this one: who started it, and for whom that one works."""
+waiting_threads: ContextVar[tuple[int, ...]] = ContextVar("waiting_threads", default=())
+"""Ids of the threads that wait for this one: the one that started it, and those that wait for that one."""
 
 
 def share_out(
     workers: Sequence[W], items: Sequence[I], work: Callable[[W, I], R], give_up: Callable[[], None]
 ) -> list[R]:
-    """Returns `work(worker, item)` of all items in their order; each worker has a thread and takes the next item when free.
+    """Runs `work(worker, item)` for all items, a thread for each worker; returns the results in the order of the items.
 
-    The first worker's thread is the caller's, the others are daemons with its context variables. It waits for their Events, not in
-    `Thread.join`: that takes a running thread for a finished one when Ctrl-C interrupts it. If a call fails, `give_up` is called to
-    end the others, and what it raised is raised.
+    A worker takes the next item when it is free. The first one runs in the caller's thread, the others in daemon threads with its
+    context variables. The caller waits for Events: `Thread.join` takes a running thread for a finished one when Ctrl-C interrupts
+    it. If a call fails, `give_up` is called to end the others, and the error is raised again.
     """
-    found: dict[int, R] = {}
-    left = deque(enumerate(items))
-    problems: list[BaseException] = []
+    results: dict[int, R] = {}
+    queue = deque(enumerate(items))
+    errors: list[BaseException] = []
 
     def run(worker: W) -> None:
         try:
-            while not problems:
+            while not errors:
                 try:
-                    k, item = left.popleft()
+                    k, item = queue.popleft()
                 except IndexError:
                     return
-                found[k] = work(worker, item)
-        except BaseException as problem:
-            problems.append(problem)
+                results[k] = work(worker, item)
+        except BaseException as error:
+            errors.append(error)
             give_up()
 
-    starter, ends = threading.get_ident(), []
+    caller, finished = threading.get_ident(), []
 
-    def help_out(worker: W, end: threading.Event) -> None:
-        working_for.set((*working_for.get(), starter))
+    def run_in_thread(worker: W, done: threading.Event) -> None:
+        waiting_threads.set((*waiting_threads.get(), caller))
         run(worker)
-        end.set()
+        done.set()
 
     for worker in workers[1 : len(items)]:
-        ends.append(threading.Event())
-        threading.Thread(target=copy_context().run, args=(help_out, worker, ends[-1]), daemon=True).start()
+        finished.append(threading.Event())
+        threading.Thread(target=copy_context().run, args=(run_in_thread, worker, finished[-1]), daemon=True).start()
     run(workers[0])
-    for end in ends:
-        ended = False
-        while not ended:
+    for done in finished:
+        is_done = False
+        while not is_done:
             try:
-                ended = end.wait(0.1)
-            except KeyboardInterrupt as problem:  # the others use the same memory until they have ended
-                problems.insert(0, problem)
+                is_done = done.wait(0.1)
+            except KeyboardInterrupt as error:  # the other threads use the same memory until they end
+                errors.insert(0, error)
                 give_up()
-    if problems:
-        raise problems[0]
-    return [found[k] for k in range(len(items))]
+    if errors:
+        raise errors[0]
+    return [results[k] for k in range(len(items))]
 
 
 class BaseSearch(ABC):
-    """A search of one game with one leaf; its copies and pickles are made anew, with memory of their own."""
+    """A search of one game with one evaluator. Copies and pickles are built anew, with memory of their own."""
 
     kind: ClassVar[str]
-    """Whom messages speak of."""
+    """What error messages call it."""
     game: Game
     evaluator: Evaluator
     options: Any
-    """The options that it was made with, those that were left to it resolved."""
+    """Its options, with all defaults filled in."""
     seconds: float | None
-    """Time for a search; None: no limit."""
-    _B: Buffers
-    _others: Sequence[BaseSearch] = ()
-    """Who shares its work."""
+    """Time limit of a search; None: no limit."""
+    _B: SearchBuffers
+    _helpers: Sequence[BaseSearch] = ()
+    """The searches of its other threads."""
     _reads_clock: bool
-    """Whether its compiled code looks at the clock itself."""
+    """Whether its compiled code reads the clock itself."""
 
     def __init__(self, game: Game, evaluator: Evaluator, options: SearchOptions | MctsOptions) -> None:
-        """Takes the parts; raises ValueError for those that do not fit."""
+        """Checks game, evaluator and options and fills in defaults; raises ValueError for what does not fit."""
         check_is_game(game, self.kind)
         if not isinstance(evaluator, Evaluator):
             expected = "an Evaluator, as leafwise.leaf(game, model) makes of a model"
@@ -113,26 +113,27 @@ class BaseSearch(ABC):
         self.seconds = self.options.seconds
         self._T = game.tables(evaluator, self.options.candidates)
         self._rules_T = self._T._replace(leaf=())
-        """Tables without the leaf's weights, for which rules are compiled once."""
+        """Tables without the evaluator's weights, so that the rules are compiled once for all evaluators."""
         self._lock, self._holder = threading.Lock(), 0
         self._loaded: set[Hashable] = set()
 
     @property
     def _workers(self) -> tuple[Any, ...]:
-        """Itself and who shares its work; not kept: a search in a cycle keeps its memory until garbage is looked for."""
-        return (self, *self._others)
+        """This search and those of its other threads. Not stored: in a cycle it would live until garbage is collected."""
+        return (self, *self._helpers)
 
     def stop(self) -> None:
-        """Ends the running search soon; it answers with what it knows. Callable from any thread."""
+        """Ends the running search soon; it returns what it has found so far. Callable from any thread."""
         for worker in self._workers:
             worker._T.stop[0] = 1
 
     def _take_turn(self, work: Callable[[], R], searches: bool = False) -> R:
-        """Returns what `work` returns, alone with the memory of this search: other threads wait, its own evaluator is refused.
+        """Runs `work` while no other call uses this search's memory, and returns its result.
 
-        Where it `searches`, Ctrl-C ends it with KeyboardInterrupt.
+        Other threads wait. Raises RuntimeError for a call by its own evaluator. If `work` searches, Ctrl-C ends it with
+        KeyboardInterrupt.
         """
-        if self._lock.locked() and self._holder in (threading.get_ident(), *working_for.get()):
+        if self._lock.locked() and self._holder in (threading.get_ident(), *waiting_threads.get()):
             raise RuntimeError(
                 f"{self.kind}: expected no call while it searches, got one by its own evaluator; give that a search of its own"
             )
@@ -150,25 +151,25 @@ class BaseSearch(ABC):
                 self._holder = 0
 
     def _begin_time(self) -> None:
-        """Begins the time of a search; only where it counts is the thread's own clock read, by a call of the system."""
+        """Starts the time of a search. The thread's own clock is read only if it limits the search: that is a system call."""
         self._start = time.perf_counter()
         if self.seconds is not None and self.options.clock == "cpu":
             self._cpu_start = time.thread_time()
 
     def _exclude_loading(self, what: Hashable) -> None:
-        """Begins the time anew after the first search of `what`: loading compiled code is excluded from the time limit."""
+        """Starts the time again after the first search of `what`: loading compiled code is excluded from the time limit."""
         if what not in self._loaded:
             self._loaded.add(what)
             self._begin_time()
 
     @contextmanager
     def _until_late(self, seconds: float) -> Iterator[None]:
-        """Ends the compiled calls of a block when the time of this search is up."""
+        """Ends the compiled calls inside a `with` block when the time of this search is up."""
         clock = self.options.clock
-        spent = time.perf_counter() - self._start if clock == "wall" else time.thread_time() - self._cpu_start
-        left, workers = seconds - spent, self._workers
-        alarm = None if self._reads_clock else Alarm(left, self.stop, clock)
-        deadline = deadline_in(left, clock) if alarm is None else (0, 0)
+        elapsed = time.perf_counter() - self._start if clock == "wall" else time.thread_time() - self._cpu_start
+        remaining, workers = seconds - elapsed, self._workers
+        alarm = None if self._reads_clock else Alarm(remaining, self.stop, clock)
+        deadline = deadline_in(remaining, clock) if alarm is None else (0, 0)
         for worker in workers:
             worker._B.deadline[:2] = deadline
         try:
@@ -181,7 +182,7 @@ class BaseSearch(ABC):
 
     @abstractmethod
     def _line(self, result: Any) -> tuple[str, ...]:
-        """Returns the principal line of a result of this search."""
+        """Returns the principal variation of a result of this search, as names."""
 
     def __copy__(self) -> Any:
         return type(self)(self.game, self.evaluator, **vars(self.options))
@@ -190,18 +191,18 @@ class BaseSearch(ABC):
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return made, (type(self), self.game, pickled_leaf(self.game, self.evaluator), dict(vars(self.options)))
+        return rebuilt, (type(self), self.game, pickled_leaf(self.game, self.evaluator), dict(vars(self.options)))
 
 
 class Alarm:
-    """Calls back from a thread of its own when the caller's time is up, unless it is cancelled before.
+    """Calls back from a thread of its own when the caller's time is up, unless it is cancelled first.
 
-    For searches whose code cannot look at the clock itself: leaves in Python, systems whose clock compiled code does not read.
+    For searches that cannot read the clock in compiled code: evaluators in Python, and systems without such a clock.
     """
 
-    def __init__(self, seconds: float, ring: Callable[[], None], clock: str = "wall") -> None:
-        """Starts to wait; "cpu": until the calling thread has computed for so long, which not every system can tell."""
-        self._read, self._ring, self._off = time.perf_counter, ring, threading.Event()
+    def __init__(self, seconds: float, callback: Callable[[], None], clock: str = "wall") -> None:
+        """Starts to wait. With the clock "cpu" it waits for processor time of the calling thread, which not every system tells."""
+        self._read, self._callback, self._cancelled = time.perf_counter, callback, threading.Event()
         if clock == "cpu":
             self._read = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
         self._end = self._read() + seconds
@@ -210,70 +211,70 @@ class Alarm:
     def _run(self) -> None:
         left = self._end - self._read()
         while left > 0:
-            if self._off.wait(left):
+            if self._cancelled.wait(left):
                 return
             try:
                 left = self._end - self._read()
-            except OSError:  # the thread whose time it was has ended meanwhile
+            except OSError:  # the calling thread has ended meanwhile
                 return
-        if not self._off.is_set():
-            self._ring()
+        if not self._cancelled.is_set():
+            self._callback()
 
     def cancel(self) -> None:
-        """Calls the alarm off."""
-        self._off.set()
+        """Cancels the call."""
+        self._cancelled.set()
 
 
-class Line:
-    """Finds the principal line of a result: by the search that it is of, or one made anew where that is gone."""
+class LineFinder:
+    """Finds the principal variation of a result, by the search that returned it or, once that is gone, by a new one."""
 
     def __init__(self, search: BaseSearch) -> None:
         self._search = weakref.ref(search)
         self._parts = type(search), search.game, search.evaluator, vars(search.options)
 
     def __call__(self, result: Any) -> tuple[str, ...]:
-        """Returns the names of the line."""
+        """Returns the names of the actions and outcomes."""
         search = self._search()
-        return (made(*self._parts) if search is None else search)._line(result)
+        return (rebuilt(*self._parts) if search is None else search)._line(result)
 
 
-def made(kind: type[Any], game: Game, leaf: str | Evaluator, options: Mapping[str, Any]) -> Any:
-    """Returns a search of its parts; a leaf may be told by its name."""
+def rebuilt(kind: type[Any], game: Game, leaf: str | Evaluator, options: Mapping[str, Any]) -> Any:
+    """Builds a search again from its parts; the leaf is an evaluator or its name."""
     return kind(game, registry.leaf(leaf, game) if isinstance(leaf, str) else leaf, **options)
 
 
 def pickled_leaf(game: Game, evaluator: Evaluator) -> str | Evaluator:
-    """Returns what a leaf is pickled as: its name where one stands for it, else itself.
+    """Returns what to pickle for an evaluator: the name of the leaf that it is, or the evaluator itself.
 
-    Raises ValueError for a leaf of functions that no other process can find.
+    Raises ValueError for one whose functions no other process can find.
     """
     try:
         if is_same(registry.leaf(evaluator.name, game), evaluator):
             return evaluator.name
-    except (UserError, Warning):  # no name of a leaf; or of a file that is not to be opened without a word
+    except (UserError, Warning):  # not the name of a leaf, or of a file that must not be opened without a warning
         pass
-    expected = "expected a leaf that has a name like a score's or a file's, or is made of a module's functions, to pickle a search"
-    check_pickles(evaluator, f"{expected}, got {evaluator.name!r}")
+    wanted = "expected a leaf with a name (a score, a file), or made of a module's functions, to pickle a search"
+    check_pickles(evaluator, f"{wanted}, got {evaluator.name!r}")
     return evaluator
 
 
-def check_pickles(thing: Any, problem: str) -> None:
-    """Raises ValueError for what cannot be pickled."""
+def check_pickles(value: Any, problem: str) -> None:
+    """Raises ValueError, beginning with `problem`, for a value that cannot be pickled."""
     try:
-        pickle.dumps(thing)
-    except Exception as reason:  # pickle raises whatever the parts' own methods do
-        raise UserError(f"{problem}: {short(reason)}") from None
+        pickle.dumps(value)
+    except Exception as error:  # pickle raises whatever the value's own methods raise
+        raise UserError(f"{problem}: {short(error)}") from None
 
 
 def is_same(first: Any, second: Any) -> bool:
-    """Whether two leaves, or parts of leaves, are the same thing made twice."""
+    """Whether two evaluators, or parts of them, are equal."""
     if first is second:
         return True
     if type(first) is not type(second):
         return False
     if isinstance(first, Evaluator):
-        compared = [field.name for field in fields(first) if field.compare]
-        return all(is_same(getattr(first, name), getattr(second, name)) for name in compared)
+        names = [field.name for field in fields(first) if field.compare]
+        return all(is_same(getattr(first, name), getattr(second, name)) for name in names)
     if isinstance(first, tuple):
         return len(first) == len(second) and all(map(is_same, first, second))
     if isinstance(first, np.ndarray):

@@ -9,12 +9,12 @@ Without windows the algorithm is:
         best = max if player 0 acts else min
         return best(value(row after a, depth - cost of a) for a in actions(row))
 
-Tests compare every search with that recursion. `make_search` does the same on an explicit stack, since compiled code pays at every
-call for the tables that it hands over. It is compiled with pruning or without: without, no windows and no order of actions are
-compiled, nor a transposition table unless a search has one.
+Tests compare every search with that recursion. `make_search` does the same on an explicit stack, because in compiled code every
+call pays for the tables that it passes on. It is compiled with pruning or without. Without, the code has no windows and no move
+ordering, and a transposition table only if the search has one.
 
-Every value is player 0's. Depth counts decisions by the game's `action_cost`; chance is free. Where no decision is to go, the
-evaluator is asked at the first of its stages, or at a decision where a line of play has none of them.
+Every value is player 0's. Depth counts decisions by the game's `action_cost`; chance is free. Once no decision is left, the
+evaluator is asked at the first of its stages, or at a decision if the line of play has none of them.
 Sources: Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975; Ballard, "The *-minimax search
 procedure for trees containing chance nodes", Artificial Intelligence 21, 1983.
 """
@@ -46,44 +46,44 @@ from leafwise.search.table import (
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-# The memory of a search: what it counts, scratch, options.
+# The memory of a search: counts, scratch, options.
 
 NODES, LEAVES, HITS, FAILED, CUTS = 0, 1, 2, 3, 4
-"""What `Buffers.counts` counts: decisions searched, leaves valued, table hits; why the search failed, if it did; and decisions
-that a limit made leaves."""
+"""Columns of `SearchBuffers.counts`: decisions searched, leaves valued, table hits, why the search failed (0: it did not), and
+decisions that a limit turned into leaves."""
 COUNTS = 5
 
 STOPPED, NO_ROWS = 1, 2
 
-POLL, POLL_EXPENSIVE = 63, 0
-"""The stop byte and the clock are read at every decision whose number has these bits clear: with expensive leaves at each, as some
-of them take longer than the clock may be late."""
+POLL, POLL_ALWAYS = 63, 0
+"""The search reads the stop byte and the clock at every decision whose number has these bits clear. With expensive evaluators it
+reads them at every decision."""
 
 
 # The stack: a frame for each open node.
 
 NEXT, END, DEPTH, ROW, FREE, KIND = 0, 1, 2, 3, 4, 5
-"""Columns of `Buffers.frames`: next child and end of children (rows of outcomes, places of actions), depth left, the node's row,
-the first free row, and the player who acts (AVERAGE: chance)."""
+"""Columns of `SearchBuffers.frames`: next child and end of the children (rows of outcomes, or indices of actions), depth left, the
+node's row, the first free row, and the player who acts (AVERAGE: chance)."""
 HASH, CHECK, CUTS_BEFORE = 6, 7, 8
-"""The two hashes of a decision that goes to the table (CHECK 0: it does not), and `counts[CUTS]` when it was opened: where that has
-grown since, the value is not that of the full depth."""
+"""The two hashes of a decision for the table (CHECK 0: it is not stored), and `counts[CUTS]` when it was opened. If that count has
+grown since, the value is not one of the full depth."""
 MOVE = 9
-"""Best action of a decision so far; row of the first outcome of a chance node with pruning."""
+"""At a decision its best action so far; at a chance node with pruning the row of its first outcome."""
 ALL, ORDERED, SCORED, PHASE, PROBED = 10, 11, 12, 13, 14
-"""With pruning: number of legal actions, how many have a score, whether the next is the one with the highest, what the open child
-is for, and whether one action alone is searched, for a bound."""
+"""With pruning: number of legal actions; number of those with a score; whether the next action is the one with the highest score;
+what the open child is for; whether only one action is searched, for a bound."""
 COLUMNS = 15
 
 AVERAGE = np.uint64(2)
 SEARCHING, ORDERING, PROBING = np.uint64(0), np.uint64(1), np.uint64(2)
-"""PHASE: what the open child of a node is for: its value, its one-ply value, a bound of it."""
+"""Values of PHASE: the open child is searched for its value, for its one-ply value, or for a bound."""
 
 BEST, REACH = 0, 1
-"""Columns of `Buffers.worth`: best value of a decision or sum of a chance node so far, probability of reaching the node."""
+"""Columns of `SearchBuffers.worth`: best value of a decision or sum of a chance node so far, probability of reaching the node."""
 LOWER, UPPER, ENTRY_LOWER, ENTRY_UPPER, OPEN_LOW, OPEN_HIGH = 2, 3, 4, 5, 6, 7
-"""With pruning: the window, the window at the start, and two bounds. At a chance node they are the least and the most that the
-outcomes still open can add to BEST, at a decision what the table knows."""
+"""With pruning: the window, the window at the start, and two bounds. At a chance node the bounds limit what the outcomes still open
+add to BEST; at a decision they come from the table."""
 WORTHS = 8
 
 
@@ -103,43 +103,43 @@ def open_frame(B, f, first, end, left, row, free, kind, reach, best):
 
 @jit(inline=True)
 def set_window(B, f, lower, upper, low, high):
-    """Sets the window of node f, and the least and the most that its open outcomes add, or that it is worth."""
+    """Sets the window of node f and its two bounds, OPEN_LOW and OPEN_HIGH."""
     B.worth[f, LOWER], B.worth[f, UPPER] = lower, upper
     B.worth[f, ENTRY_LOWER], B.worth[f, ENTRY_UPPER] = lower, upper
     B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH] = low, high
 
 
-# What a leaf is worth: the evaluator's number, or the outcome of a finished game.
+# Values of leaves: the evaluator's number, or the outcome of a finished game.
 
 HIGH_BITS = np.uint64(20)
-"""The bits of a hash from here on say where a leaf is remembered."""
+"""The bits of a hash from here on give the place of a leaf in the cache of leaves."""
 
 
 class LeafValues(NamedTuple):
     """Compiled functions of a game and a leaf kind; S [rows, width], i a row."""
 
     is_leaf: Compiled
-    """`(S, i, T)` -> whether the evaluator is asked at a row below the last decision."""
+    """`(S, i, T)` -> whether row i, with no decision left, is at a stage of the evaluator."""
     leaf_value: Compiled
-    """`(S, i, T)` -> the value of a leaf, finished or not."""
+    """`(S, i, T)` -> the value of row i as a leaf; it may be a finished game."""
     terminal_value: Compiled
     """`(S, B, i, T)` -> the value of a finished game."""
-    seen_value: Compiled
-    """`(S, B, i, T)` -> `leaf_value`, remembered where there is a memory for it."""
+    cached_value: Compiled
+    """`(S, B, i, T)` -> `leaf_value`, from the cache of leaves if the search has one."""
     value_no_inline: Compiled
-    """`seen_value`, not inlined: where few leaves are met, one copy of the evaluator's code is enough."""
+    """`cached_value`, not inlined: one copy of the evaluator's code is enough where a search values few leaves."""
 
 
 def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec, room: Path) -> LeafValues:
-    """Compiles what leaves are worth by an evaluator's `value`, to be inlined."""
+    """Compiles the values of leaves by an evaluator's inlined `value`."""
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
-    asked, to_go, rule = spec.stages | DECISION, spec.to_go, spec.rule
+    stages, to_go, rule = spec.stages | DECISION, spec.to_go, spec.rule
     win, draw, loss = spec.win, spec.draw, spec.loss
-    may_be_over, may_be_other = players == 2 or rule != EVALUATE, players == 2
+    may_be_terminal, may_be_player_1 = players == 2 or rule != EVALUATE, players == 2
 
     @bind(room, inline=True)
     def is_leaf(S, i, T):
-        return is_asked(asked, stage(S, i, T))
+        return is_asked(stages, stage(S, i, T))
 
     @bind(room, inline=True)
     def outcome_value(S, i, T):
@@ -150,18 +150,18 @@ def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec
     @bind(room, inline=True)
     def leaf_value(S, i, T):
         player = 0
-        if may_be_over:
+        if may_be_terminal:
             player = current_player(S, i, T)
             if player == TERMINAL:
                 return outcome_value(S, i, T)
         worth = value(S, i, T)
-        if may_be_other and player == 1:
+        if may_be_player_1 and player == 1:
             worth = -worth
         return worth + returns(S, i, T) if to_go else worth
 
     @bind(room, inline=True)
-    def seen_value(S, B, i, T):
-        """Rows that differ are told apart by 64 bits."""
+    def cached_value(S, B, i, T):
+        """Compares rows by 64 bits of a hash."""
         n = B.leaves.shape[0]
         h, e = ZERO, ZERO
         if n > 1:
@@ -177,20 +177,20 @@ def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec
 
     @bind(room)
     def value_no_inline(S, B, i, T):
-        return seen_value(S, B, i, T)
+        return cached_value(S, B, i, T)
 
     @bind(room, inline=True)
     def terminal_value(S, B, i, T):
         return value_no_inline(S, B, i, T) if rule == EVALUATE else outcome_value(S, i, T)
 
-    return LeafValues(is_leaf, leaf_value, terminal_value, seen_value, value_no_inline)
+    return LeafValues(is_leaf, leaf_value, terminal_value, cached_value, value_no_inline)
 
 
 LEAF, GIVEN_UP = -2, -3
-"""What `arrive` answers beside a player or CHANCE: the row has a value; the search is stopped or out of rows."""
+"""What `arrive` returns besides a player or CHANCE: the row has a value; the search is stopped or out of rows."""
 
 
-# Rows that need no frame of their own.
+# Rows that are valued without a frame.
 
 
 def make_last_step(
@@ -202,41 +202,41 @@ def make_last_step(
     prunes: bool,
     inline: bool,
 ) -> Compiled:
-    """Compiles `last_step`, which values most rows with no decision to go."""
+    """Compiles `last_step`, which values most rows with no decision left."""
     current_player, chance_outcomes, is_leaf = rules.current_player, rules.chance_outcomes, leaves.is_leaf
-    seen_value, leaf_value = leaves.seen_value, leaves.leaf_value
-    most, has_chance = np.uint64(rules.chance.max_outcomes), rules.chance.max_outcomes > 0
+    cached_value, leaf_value = leaves.cached_value, leaves.leaf_value
+    max_outcomes, has_chance = np.uint64(rules.chance.max_outcomes), rules.chance.max_outcomes > 0
     has_prefetch = prefetch is not None
 
     @bind(room, inline=inline)
     def last_step(S, B, row, top, lower, upper, T):
-        """Returns whether a row, with no decision to go, is a leaf or has only leaves one chance stage on; and its value.
+        """Values a row with no decision left, if it is a leaf or a chance node whose outcomes are all leaves.
 
-        With pruning it is a bound if it lies outside the window and leaves have bounds.
+        Returns whether it did, and the value. With pruning the value may be a bound if it lies outside the window.
         """
         first, n = row, ONE
         if not is_leaf(S, row, T):
             if not has_chance:
                 return False, 0.0
-            if current_player(S, row, T) != CHANCE or top + most > np.uint64(S.shape[0]):
+            if current_player(S, row, T) != CHANCE or top + max_outcomes > np.uint64(S.shape[0]):
                 return False, 0.0
             first, n = top, np.uint64(chance_outcomes(S, row, B.P, top, T))
             if has_prefetch:
                 for o in range(first, first + n):
                     prefetch(S, o, T)  # type: ignore[misc]
-        # One loop for the row itself and for its outcomes: the evaluator's code is copied once
-        before, total, rest = B.counts[LEAVES], 0.0, 1.0
+        # One loop serves the row itself and its outcomes, so that the evaluator's code is inlined once
+        leaves_before, total, rest = B.counts[LEAVES], 0.0, 1.0
         for o in range(first, first + n):
             if not is_leaf(S, o, T):
                 if not prunes:
-                    B.counts[LEAVES] = before
+                    B.counts[LEAVES] = leaves_before
                 return False, 0.0
             B.counts[LEAVES] += 1
-            worth = seen_value(S, B, o, T) if prunes else leaf_value(S, o, T)
+            worth = cached_value(S, B, o, T) if prunes else leaf_value(S, o, T)
             if first == row:
                 return True, worth
             total += B.P[o] * worth
-            # Star1: the outcomes to come cannot bring the mean into the window
+            # Star1: the remaining outcomes cannot bring the mean into the window
             if prunes and is_bounded(B) and o + ONE < first + n:
                 rest -= B.P[o]
                 if total + rest * B.options.least >= upper:
@@ -248,8 +248,8 @@ def make_last_step(
     return last_step
 
 
-# Chance nodes with pruning. Where leaves have bounds, the search leaves an average whose open outcomes cannot bring it into the
-# window (Star1), if need be after it has probed one action of each outcome (Star2).
+# Chance nodes with pruning. If leaves have bounds, the search leaves a chance node whose open outcomes cannot bring the mean into
+# the window (Star1). Star2 first probes one action of each outcome.
 
 
 @jit(inline=True)
@@ -266,14 +266,14 @@ def is_probed(B, f):
 
 @jit(inline=True)
 def take_outcome(B, f, value, source):
-    """Takes the value of the outcome searched last; returns whether the average is cut, with a bound of it as its value.
+    """Adds the value of the outcome searched last; returns whether the chance node is cut, with a bound as its value.
 
-    A probed value is only a bound: an upper one where `source`, who decided there, is player 1, exact where it is LEAF.
+    A probed value is a bound: an upper one if `source`, the player who decided there, is 1; exact if it is LEAF.
     """
     least, most = B.options.least, B.options.most
     phase, o = B.frames[f, PHASE], B.frames[f, NEXT] - ONE
     best, low, high = B.worth[f, BEST], B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
-    # What is known of the open outcomes: a probe narrows it, a value takes it away
+    # The bounds of the open outcomes: a probe narrows them, a value removes its outcome from them
     if phase == PROBING:
         B.between[o, 0] = value if source == LEAF or source == 0 else least
         B.between[o, 1] = value if source == LEAF or source == 1 else most
@@ -284,7 +284,7 @@ def take_outcome(B, f, value, source):
         if is_bounded(B):
             low -= B.P[o] * (B.between[o, 0] if is_probed(B, f) else least)
             high -= B.P[o] * (B.between[o, 1] if is_probed(B, f) else most)
-    # Whether the average lies outside the window, whatever they are
+    # The cut: the mean lies outside the window, whatever the open outcomes are worth
     cut = False
     if is_bounded(B) and (o + ONE < B.frames[f, END] or phase == PROBING):
         above = best + low >= B.worth[f, UPPER]
@@ -297,9 +297,9 @@ def take_outcome(B, f, value, source):
 
 @jit(inline=True)
 def next_outcome_in_window(B, f, given, value, source):
-    """Takes the value of the outcome searched last, if given.
+    """Adds the value of the outcome searched last, if `given`.
 
-    Returns whether an outcome is to be searched, its row and its window.
+    Returns whether there is an outcome to search, its row and its window.
     """
     while True:
         if given and take_outcome(B, f, value, source):
@@ -312,9 +312,9 @@ def next_outcome_in_window(B, f, given, value, source):
         B.frames[f, NEXT] = row + ONE
         given = B.frames[f, PHASE] == SEARCHING and is_probed(B, f) and B.between[row, 0] >= B.between[row, 1]
         if given:
-            value = B.between[row, 0]  # probing has found it
+            value = B.between[row, 0]  # the probe found it exactly
             continue
-        # The window in which its value decides whether the average lies in its own
+        # The outcome's window: outside it, the mean lies outside the window of the node
         if not is_bounded(B):
             return True, row, -np.inf, np.inf
         least, most, p = B.options.least, B.options.most, B.P[row]
@@ -326,12 +326,12 @@ def next_outcome_in_window(B, f, given, value, source):
         return True, row, lower, upper
 
 
-# Decisions: the best action, and with pruning the order of actions, the window, and what is proven of a value.
+# Decisions: the best action, and with pruning the order of actions, the window, and the proven bounds.
 
 
 @jit(inline=True)
 def improve(B, f, value):
-    """Takes the value of the action searched last, if it is the best so far of decision f."""
+    """Makes the action searched last the best of decision f if its value is better."""
     best, minimises = B.worth[f, BEST], B.frames[f, KIND] == ONE
     if value < best if minimises else value > best:
         B.worth[f, BEST] = value
@@ -340,7 +340,7 @@ def improve(B, f, value):
 
 @jit(inline=True)
 def narrow(B, f):
-    """Narrows the window of decision f by its best action; returns whether it is cut, and remembers what cut it."""
+    """Narrows the window of decision f by its best value; returns whether it is cut, and then notes the action that cut it."""
     if not B.options.prune:
         return False
     best = B.worth[f, BEST]
@@ -359,9 +359,9 @@ def narrow(B, f):
 
 @jit(inline=True)
 def begin_order(B, f, n, left, move, probing):
-    """Sets in which order the n actions of decision f are searched, and how many of them."""
+    """Sets the order in which the n actions of decision f are searched, and how many of them are."""
     B.frames[f, ALL], B.frames[f, PROBED], B.frames[f, PHASE] = n, np.uint64(probing), SEARCHING
-    # The table's action comes first; but which actions a width keeps is for their one-ply values alone to say
+    # The table's action comes first, unless one-ply values choose which actions a width keeps
     first = ZERO
     limited = left > 1 and np.uint64(B.options.width) < n
     for k in range(n):
@@ -372,7 +372,7 @@ def begin_order(B, f, n, left, move, probing):
             first = ONE
     if limited:
         B.frames[f, END] = np.uint64(B.options.width)
-    # The others by one-ply values, or killers before the rest
+    # The others follow by one-ply values, or killers before the rest
     by_value = limited or (left >= B.options.values_from and n > ONE)
     B.frames[f, ORDERED] = first if by_value else n
     B.frames[f, SCORED] = np.uint64(by_value or B.options.killers)
@@ -385,7 +385,7 @@ def begin_order(B, f, n, left, move, probing):
 
 @jit(inline=True)
 def bring_best(B, f, k):
-    """Swaps the action with the highest score, among equals the one with the least id, to place k."""
+    """Swaps the action with the highest score to place k; of equals the one with the lowest id."""
     best = k
     for j in range(k + ONE, B.frames[f, ALL]):
         gain = B.scores[f, j] - B.scores[f, best]
@@ -397,7 +397,7 @@ def bring_best(B, f, k):
 
 @jit(inline=True)
 def proven_bounds(B, f, best):
-    """Returns the least and the most that decision f, complete or cut, is worth, by its best value and what the table knew."""
+    """Returns the proven bounds of decision f, complete or cut, by its best value and the table's bounds."""
     low, high = B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
     if B.frames[f, PROBED]:  # one action of several
         if B.frames[f, KIND] == ONE:
@@ -425,26 +425,27 @@ def make_search(
     remembers: bool,
     no_inline: bool,
 ) -> Compiled:
-    """Compiles the search below a row, with pruning or without, for a game and a leaf kind; `remembers`: with a table.
+    """Compiles the search below a row for a game and a kind of evaluator.
 
-    `last_decisions` values what chance leads to with one decision to go at once, as `siblings` does (None: with pruning, or not in
-    this game). `no_inline`: most leaves are met elsewhere, and one copy of the evaluator's code is enough.
+    `prunes`: with pruning. `remembers`: with a table. `last_decisions` values all outcomes of a chance node with one decision left
+    at once (None: with pruning, or not in this game). `no_inline`: the evaluator's code is called, not inlined, as most leaves are
+    valued elsewhere.
     """
     legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
     apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
-    current_player, key, together = rules.current_player, rules.key, last_decisions is not None
+    current_player, key, last_two_at_once = rules.current_player, rules.key, last_decisions is not None
     is_leaf, terminal_value, value_no_inline = leaves.is_leaf, leaves.terminal_value, leaves.value_no_inline
-    value = value_no_inline if no_inline else leaves.seen_value
-    most, has_chance = np.uint64(rules.chance.max_outcomes), rules.chance.max_outcomes > 0
+    value = value_no_inline if no_inline else leaves.cached_value
+    max_outcomes, has_chance = np.uint64(rules.chance.max_outcomes), rules.chance.max_outcomes > 0
 
     @bind(room, inline=True)
     def arrive(S, B, f, row, top, left, reach, T):
-        """Returns who acts at a row (LEAF: nobody) and the value of a leaf.
+        """Returns who acts at a row, or LEAF and the row's value, or GIVEN_UP.
 
         Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, the time is up, or
-        no rows are left. Rows from `top` on are free; `left` decisions are to go, `reach` is the probability of the row.
+        no rows are left. Rows from `top` on are free; `left` decisions are left, `reach` is the probability of the row.
         """
-        # Finished games, and rows with no decision to go at a stage of the evaluator
+        # Finished games, and rows with no decision left at a stage of the evaluator
         player = current_player(S, row, T)
         if player == TERMINAL:
             B.counts[LEAVES] += 1
@@ -455,12 +456,12 @@ def make_search(
             B.counts[CUTS] += np.int64(cut)
             return LEAF, value(S, B, row, T)
         # A node needs a frame, and rows for its children
-        if f >= B.frames.shape[0] or top + ONE + most > np.uint64(S.shape[0]):
+        if f >= B.frames.shape[0] or top + ONE + max_outcomes > np.uint64(S.shape[0]):
             B.counts[FAILED] = NO_ROWS
             return GIVEN_UP, 0.0
         if has_chance and player == CHANCE:
             return CHANCE, 0.0
-        # Decisions count, and ask every now and then whether to go on
+        # Decisions are counted; every few of them the stop byte and the clock are read
         B.counts[NODES] += 1
         if B.counts[NODES] & B.deadline[2] == 0 and (T.stop[0] or is_late(B.deadline)):
             B.counts[FAILED] = STOPPED
@@ -469,10 +470,10 @@ def make_search(
         return player, 0.0
 
     @bind(room, inline=True)
-    def settle_rare(S, B, f, T):
-        """Values the rare outcomes of chance node f by the leaf and strikes them out; returns their sum and probability.
+    def value_rare_outcomes(S, B, f, T):
+        """Values the rare outcomes of chance node f as leaves and removes them; returns their weighted sum and probability.
 
-        A chance stage that follows another stays; where every outcome is rare, all count, and the probability is 1.
+        An outcome that is a chance node itself stays. If every outcome is rare, the probability is 1.
         """
         first, end = B.frames[f, NEXT], B.frames[f, END]
         kept, total, share = first, 0.0, 0.0
@@ -491,7 +492,7 @@ def make_search(
 
     @bind(room, ignores_leaf=True)
     def write_canonical(S, i, j, symmetries, T):
-        """Writes the least of all rows symmetric to row i to row j, whose next row is scratch."""
+        """Writes the smallest of all rows symmetric to row i to row j; row j + 1 is scratch."""
         copy_row(S, i, j)
         for k in range(1, symmetries):
             transform(S, i, k, j + ONE, T)
@@ -503,7 +504,7 @@ def make_search(
 
     @bind(room, inline=True, ignores_leaf=True)
     def look_up(S, B, row, top, left, T):
-        """Returns the two hashes of a row, its best action (MOVE_MASK: unknown), the least and the most it is worth."""
+        """Returns the two hashes of a row, and from the table its best action (MOVE_MASK: unknown) and its bounds."""
         entry = row
         if prunes and B.options.symmetries > 1:
             entry = top
@@ -520,34 +521,34 @@ def make_search(
 
     @bind(room, inline=True)
     def open_chance(S, B, f, row, top, left, reach, lower, upper, probing, T):
-        """Opens a chance node as frame f; returns whether its outcomes are to be searched, whether all is known, and its value."""
-        if prunes and probing:  # nothing can be said of an average by one action
+        """Opens a chance node as frame f; returns whether it is open, whether its value is exact so far, and that value."""
+        if prunes and probing:  # one action gives no bound of a mean
             return False, False, 0.0
         end = top + np.uint64(chance_outcomes(S, row, B.P, top, T))
         open_frame(B, f, top, end, left, row, end, AVERAGE, reach, 0.0)
         if not prunes:
             return True, True, 0.0
-        # Rare outcomes have the leaf's value; the others are in play for all their bounds allow
+        # Rare outcomes are valued as leaves; for the others the bounds are those of any leaf
         B.frames[f, PHASE] = PROBING if is_probed(B, f) else SEARCHING
         B.frames[f, MOVE] = top
         share = 0.0
         if left > 0 and B.options.rare > 0.0:
-            B.worth[f, BEST], share = settle_rare(S, B, f, T)
+            B.worth[f, BEST], share = value_rare_outcomes(S, B, f, T)
         set_window(B, f, lower, upper, (1.0 - share) * B.options.least, (1.0 - share) * B.options.most)
         return share < 1.0, True, B.worth[f, BEST]
 
     @bind(room, inline=True, ignores_leaf=True)
     def open_decision(S, B, f, player, row, top, left, reach, lower, upper, probing, T):
-        """Opens a decision as frame f; returns whether it did, and otherwise its value, which the table knows.
+        """Opens a decision as frame f; returns whether it did, and otherwise its value from the table.
 
-        `probing`: one action is searched, for a bound.
+        `probing`: only one action is searched, for a bound.
         """
         # One action of player 1 gives an upper bound, one of player 0 a lower one
         if prunes and probing and player == 1:
             upper = np.inf
         elif prunes and probing:
             lower = -np.inf
-        # What the table knows may be enough
+        # The table's bounds may be enough
         h, check, move, low, high = ZERO, ZERO, MOVE_MASK, -np.inf, np.inf
         if remembers and B.table.shape[0] > 1 and left >= B.options.table_from:
             h, check, move, low, high = look_up(S, B, row, top, left, T)
@@ -568,9 +569,9 @@ def make_search(
 
     @bind(room, inline=True)
     def next_outcome(B, f, given, value, source):
-        """Takes for chance node f the value of the outcome searched last, if given.
+        """Adds the value of the outcome searched last to chance node f, if `given`.
 
-        Returns whether an outcome is to be searched, its row, and the window.
+        Returns whether there is an outcome to search, its row, and its window.
         """
         if prunes:
             return next_outcome_in_window(B, f, given, value, source)
@@ -582,11 +583,11 @@ def make_search(
 
     @bind(room, inline=True, ignores_leaf=True)
     def next_action(S, B, f, given, value, T):
-        """Takes for decision f the value of the action tried last, if given, and acts again, at the first free row.
+        """Takes the value of the last action of decision f, if `given`, and plays the next action into the first free row.
 
-        Returns whether there was an action to be searched, the depth left below, and the window.
+        Returns whether there was a next action, the depth left below it, and its window.
         """
-        # The value of the action tried last
+        # The value of the last action
         if given and prunes and B.frames[f, PHASE] == ORDERING:
             B.scores[f, B.frames[f, ORDERED]] = -value if B.frames[f, KIND] == ONE else value
             B.frames[f, ORDERED] += ONE
@@ -619,7 +620,7 @@ def make_search(
 
     @bind(room, inline=True)
     def close(S, B, f):
-        """Returns the value of frame f, complete or cut; the table gets what is proven of it."""
+        """Returns the value of frame f, complete or cut, and stores its proven bounds in the table."""
         best, check = B.worth[f, BEST], B.frames[f, CHECK]
         if remembers and check != ZERO and B.frames[f, CUTS_BEFORE] == np.uint64(B.counts[CUTS]):
             low, high = best, best
@@ -635,10 +636,10 @@ def make_search(
 
         With pruning it is a bound beyond `lower` or `upper` if it does not lie between them.
         """
-        open_nodes = np.int64(0)  # typed, as `probing`: what is handed a literal first is compiled twice
+        open_nodes = np.int64(0)  # typed like `probing`: a variable that begins as a literal is compiled twice
         row, left, reach, probing = i, np.int64(depth), 1.0, np.bool_(False)
         while True:
-            # Arrive at a row: it has a value, or is opened as a node
+            # Arrive at a row: it has a value, or it is opened as a node
             f = open_nodes
             player, value = arrive(S, B, f, row, top, left, reach, T)
             if player == GIVEN_UP:
@@ -652,32 +653,32 @@ def make_search(
                 opened, value = open_decision(S, B, f, player, row, top, left, reach, lower, upper, probing, T)
             if opened:
                 open_nodes += 1
-            # Give the value to the node above, close nodes that are complete or cut, and find the next row to arrive at
-            given, found = not opened, False
-            while not found:
+            # Pass the value to the node above, close nodes that are complete or cut, and find the next row
+            given, has_next = not opened, False
+            while not has_next:
                 if open_nodes == 0:
                     return value
                 f = open_nodes - 1
                 if has_chance and B.frames[f, KIND] == AVERAGE:
-                    found, row, lower, upper = next_outcome(B, f, given, value, source)
+                    has_next, row, lower, upper = next_outcome(B, f, given, value, source)
                     top, left = B.frames[f, FREE], np.int64(B.frames[f, DEPTH])
                 else:
-                    found, left, lower, upper = next_action(S, B, f, given, value, T)
+                    has_next, left, lower, upper = next_action(S, B, f, given, value, T)
                     row = B.frames[f, FREE]
                     top = row + ONE
-                # No more rows there, or rows that need no frame of their own
-                given = not found
-                if not found:
+                # A node without more rows is closed; some rows are valued without a frame of their own
+                given = not has_next
+                if not has_next:
                     value = close(S, B, f)
                     source = np.int64(B.frames[f, KIND])
                     open_nodes -= 1
                 elif left == 0:
                     given, value = last_step(S, B, row, top, lower, upper, T)
-                    found = not given
-                elif together and left == 1 and B.frames[f, KIND] == AVERAGE and B.options.cutoff == 0.0:
+                    has_next = not given
+                elif last_two_at_once and left == 1 and B.frames[f, KIND] == AVERAGE and B.options.cutoff == 0.0:
                     given, value = last_decisions(S, B, row, top, T)
-                    found = not given
-            # The probability that the row is reached with; the cost of a decision is off
+                    has_next = not given
+            # The probability of reaching the row, less the cost of its decision
             reach = B.worth[f, REACH]
             if B.frames[f, KIND] == AVERAGE:
                 reach *= B.P[row]
@@ -689,10 +690,10 @@ def make_search(
     return search
 
 
-# The actions of the position that is asked about, one after another.
+# The root: its actions one after another.
 
 ROOT, TOP, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
-"""Rows: the position, the one after an action, the first that the search below may use."""
+"""Rows: the root, the position after an action, and the first row that the search below may use."""
 
 
 def make_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
@@ -702,13 +703,14 @@ def make_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
 
     @bind(room)
     def root(S, B, actions, n, values, is_bound, depth, all_values, rounding, best, first, T):
-        """Writes the values of the first n actions of row ROOT, for the player who acts, to `values`; returns how many until the
-        search was stopped. With n = 0 it writes all that are considered to `actions` first.
+        """Writes the values of the first n actions of row ROOT to `values`, for the player who acts.
 
-        Without `all_values` an action after the first is searched with a window above the best: `is_bound` says whether its
-        value is only an upper bound. `best` is the value of the best action before these, `first` its id (-1: there is none).
-        A mean's bound may pass the window by its last bits, `rounding` relative to the greater of 1 and its size; 0: the
-        values are exact, and the first of equals is to be.
+        Returns how many were searched before a stop. With n = 0 it first writes all actions considered to `actions`.
+
+        Without `all_values` an action after the first is searched with a window above the best, and `is_bound` says whether its
+        value is only an upper bound. `best` is the value of the best action so far, `first` its id (-1: there is none).
+        `rounding` is the error that a bound of a mean may have, relative to the larger of 1 and its size. With 0 values are exact,
+        and the action with the lowest id among equals is the best.
         """
         player = current_player(S, ROOT, T)
         if n == 0:
@@ -716,7 +718,7 @@ def make_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
         for k in range(n):
             a = actions[k]
             apply_action(S, ROOT, a, TOP, T)
-            # What the action has to be worth to be the best
+            # The value that the action must exceed to be the best
             known, slack = -np.inf, 0.0
             if not all_values and first >= 0:
                 known = best

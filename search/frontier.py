@@ -1,8 +1,7 @@
-"""Batched leaves: a tree is grown into arrays, all its leaves are valued in a few calls, and the values are backed up.
+"""Search with batched leaves: it expands the tree into arrays, values all leaves in a few calls, and backs the values up.
 
-The tree is that of `expectiminimax`, node for node. The expansion is compiled once per game, whatever the
-evaluator: what the evaluator states (its stage, its rule for finished games) is handed over at run time. Equal leaf rows
-are valued once.
+The tree is that of `expectiminimax`, node for node. The expansion is compiled once a game, whatever the evaluator: the
+evaluator's stage and its rule for finished games are passed at run time. Equal leaf rows are valued once.
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ from leafwise.search import expectiminimax as F
 from leafwise.search.search_options import ints
 
 ROWS, BYTES = 1 << 18, 1 << 26
-"""Nodes that a tree may have (some 50 bytes and a row each), and memory of their rows; a larger tree is taken apart at the root,
-and its subtrees follow one after another. (A tree has room for the children of one node, however wide.)"""
+"""Maximum number of nodes of a tree (some 50 bytes and a row each), and of bytes of their rows. A larger tree is split at the root:
+its subtrees are searched one after another. (A tree always has room for the children of one node.)"""
 BATCH = 1 << 13
-"""Most rows that an evaluator is handed at once; between two calls a search can be stopped."""
+"""Maximum number of rows in one call of an evaluator; a search can be stopped between two calls."""
 
 MAX, MIN, AVERAGE, LEAF, NEGATED, KNOWN = 0, 1, 2, 3, 4, 5
-"""Kinds of nodes: decisions of player 0 and 1, chance, leaves as they are and with the other sign, finished games."""
+"""Kinds of nodes: decisions of player 0 and 1, chance nodes, leaves as they are and with the opposite sign, finished games."""
 
 ASKED = 2
-"""Where `Tree.counts` holds the number of leaves that the evaluator is asked for."""
-ADDED = (1, 1, 0, 1, 0)
-"""Which of a tree's counts are added to the search's."""
+"""Index in `FrontierTree.counts` of the number of leaves for the evaluator."""
+ADDED_COUNTS = (1, 1, 0, 1, 0)
+"""The counts of a tree that are added to those of the search."""
 
 POLL = np.uint64(1023)
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -53,7 +52,7 @@ hash_of = jit(inline=True)(row_hash)
 
 
 class FrontierOptions(NamedTuple):
-    """What an evaluator states and what a search leaves out, known at run time only."""
+    """What the expansion is told at run time: how the evaluator is asked, and the limits of the search."""
 
     spec: LeafSpec
     cutoff: float
@@ -62,16 +61,16 @@ class FrontierOptions(NamedTuple):
     """As in `SearchOptions`."""
 
 
-class Tree(NamedTuple):
-    """Nodes in breadth-first order, so that the children of a node follow each other and come after it; [rows] each.
+class FrontierTree(NamedTuple):
+    """Nodes in breadth-first order, so that the children of a node are adjacent and come after it; [rows] each.
 
-    Several trees are grown at once: all their roots come first.
+    Several trees may grow at once: all their roots come first.
     """
 
     P: Floats
     """Probability among the children of a chance node."""
     reach: Floats
-    """Probability of all chance on the way from the root."""
+    """Product of the probabilities of chance from the root to the node."""
     first: NDArray[np.uint32]
     """First child; of a leaf, its row in the batch."""
     end: NDArray[np.uint32]
@@ -80,16 +79,16 @@ class Tree(NamedTuple):
     left: Bytes
     """Depth left below the node."""
     value: Floats
-    """Player 0's value; of a leaf before the back-up, what is added to its number."""
+    """Player 0's value; before the back-up of a leaf, what is added to the evaluator's number."""
     counts: Ints
-    """As in `search_options.Buffers`, for this tree."""
+    """As in `search_options.SearchBuffers`, for this tree."""
 
 
 @jit
 def gather(S, tree, n, slots):
-    """Moves the rows of the leaves among n nodes to the front of S, equal ones once; returns how many there are.
+    """Moves the rows of the leaves among n nodes to the front of S, equal rows once; returns how many there are.
 
-    `slots` (uint32, all 0, a power of two above the number of leaves) is a hash table of row + 1; rows are compared whole.
+    `slots` (uint32, all 0, a power of two above the number of leaves) is a hash table of row + 1. Rows are compared whole.
     """
     mask = np.uint64(slots.shape[0] - 1)
     m = ZERO
@@ -113,7 +112,7 @@ def gather(S, tree, n, slots):
 
 @jit
 def back_up(tree, n, values):
-    """Turns the numbers of the leaves, values, into the values of all n nodes."""
+    """Computes the values of all n nodes from `values`, the evaluator's numbers of the leaves."""
     for k in range(ONE, n + ONE):
         i = n - np.uint64(k)
         kind = tree.kind[i]
@@ -138,30 +137,32 @@ def back_up(tree, n, values):
 
 @cache
 def make_expand(rules: Rules, room: Path) -> Compiled:
-    """Compiles a game's `expand`, over the actions that a search considers."""
+    """Compiles a game's `expand` over the actions that a search considers."""
     legal_actions = rules.candidates or rules.legal_actions
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
-    most_outcomes = np.uint64(rules.chance.max_outcomes)
+    max_outcomes = np.uint64(rules.chance.max_outcomes)
 
     @bind(room)
-    def expand(S, tree, A, roots, most, options, T):
-        """Grows the trees of the first rows of S [rows, width], the `roots`, by the children of their first `most` nodes; returns
-        how many nodes there then are. A [actions] is scratch."""
+    def expand(S, tree, A, roots, expanded, options, T):
+        """Grows the trees of the first `roots` rows of S [rows, width] by the children of their first `expanded` nodes.
+
+        Returns the number of nodes. A [actions] is scratch.
+        """
         spec, cost = options.spec, options.node_cost
         rows, top, i = np.uint64(S.shape[0]), roots, ZERO
-        while i < top and i < most:
+        while i < top and i < expanded:
             # The search may be stopped
             if i & POLL == ZERO and T.stop[0]:
                 tree.counts[F.FAILED] = F.STOPPED
                 return top
-            # A leaf has no children, since the game or the depth is over, or it is too improbable
+            # A leaf has no children: the game is over, no depth is left, or it is too improbable
             player = current_player(S, i, T)
             tree.value[i] = 0.0
             leaf = player == TERMINAL or (player != CHANCE and tree.reach[i] < options.cutoff)
             if not leaf and tree.left[i] <= 0:
                 leaf = is_asked(spec.stages | DECISION, stage(S, i, T))
-            # Its value is what is known, or what is added to the evaluator's number
+            # Its value is known, or is added to the evaluator's number
             if leaf:
                 tree.counts[F.LEAVES] += 1
                 outcome = np.float64(returns(S, i, T))
@@ -176,7 +177,7 @@ def make_expand(rules: Rules, room: Path) -> Compiled:
                 i += ONE
                 continue
             # A node needs rows for all its children
-            n = most_outcomes
+            n = max_outcomes
             if player != CHANCE:
                 tree.counts[F.NODES] += 1
                 n = np.uint64(legal_actions(S, i, A, T))
@@ -206,11 +207,11 @@ def make_expand(rules: Rules, room: Path) -> Compiled:
 
 
 Values = Callable[[Array, Floats, Any], None]
-"""(rows [n, width], numbers [n] to fill, T): values a batch."""
+"""(rows [n, width], numbers [n] to fill, T): values a batch of rows."""
 
 
 def values_of(evaluator: Evaluator, room: Path) -> Values:
-    """Returns what values a batch: the evaluator's own `batch`, or a compiled loop over its `value`."""
+    """Returns the function that values a batch: the evaluator's own `batch`, or a compiled loop over its `value`."""
     if evaluator.batch is None:
         return make_values(evaluator.value, evaluator.room or room)
     batch, expected = evaluator.batch, f"evaluator {evaluator.name!r}: expected "
@@ -227,7 +228,7 @@ def make_values(value: Compiled, room: Path) -> Values:
 
     @bind(room)
     def value_rows(S, values, T):
-        """Values the rows of S [n, width] one after another into values [n], unless it is stopped."""
+        """Writes the values of the rows of S [n, width] to values [n], until it is stopped."""
         for i in range(np.uint64(S.shape[0])):
             if T.stop[0]:
                 return
@@ -238,7 +239,7 @@ def make_values(value: Compiled, room: Path) -> Values:
 
 
 def bound_values(game: Game, evaluator: Evaluator) -> Callable[[Array], Floats]:
-    """Returns what values rows [n, width] by an evaluator, with tables of its own: for one thread.
+    """Returns a function that values rows [n, width] by an evaluator; it has tables of its own and serves one thread.
 
     Raises ValueError for an evaluator whose number is the return still to come.
     """
@@ -249,9 +250,9 @@ def bound_values(game: Game, evaluator: Evaluator) -> Callable[[Array], Floats]:
     fill, T = values_of(evaluator, game.room), game.tables(evaluator)
 
     def values(rows: Array) -> Floats:
-        found = np.zeros(len(rows))
-        fill(np.ascontiguousarray(rows), found, T)
-        return found
+        numbers = np.zeros(len(rows))
+        fill(np.ascontiguousarray(rows), numbers, T)
+        return numbers
 
     return values
 
@@ -279,9 +280,9 @@ class Frontier:
         )
         self._values = values_of(evaluator, game.room)
         self._expand = make_expand(game.rules, game.room)
-        self._T, self._rules_T = T, T._replace(leaf=())  # the expansion is one for all weights
+        self._T, self._rules_T = T, T._replace(leaf=())  # one compiled expansion serves all weights
         self._S = game.rows(rows)
-        self._tree = Tree(
+        self._tree = FrontierTree(
             P=np.zeros(rows),
             reach=np.zeros(rows),
             first=np.zeros(rows, dtype=np.uint32),
@@ -295,17 +296,19 @@ class Frontier:
         self._slots = np.zeros(1 << (2 * rows).bit_length(), dtype=np.uint32)
         self._V = np.zeros(rows)
         self.asked = 0
-        """Rows that the evaluator was handed, equal ones of one tree once."""
+        """Rows passed to the evaluator so far, equal rows of one tree once."""
 
     def __call__(self, row: Array, depth: int, counts: Ints, reach: float = 1.0) -> tuple[float, list[float]]:
-        """Returns player 0's value of a row, and the values of its children (actions or outcomes, in order).
+        """Searches a row `depth` decisions deep; returns player 0's value of it and of its children (actions or outcomes, in
+        order).
 
-        Adds nodes and leaves to `counts` as `Buffers.counts` has them, and writes there why the search failed, if it did.
+        Adds nodes and leaves to `counts`, whose columns are those of `SearchBuffers.counts`, and writes there why the search
+        failed.
         """
         n = self._grow(row[None], depth, reach, self._tree.P.size)
         if self._tree.counts[F.FAILED] == F.NO_ROWS:
-            return self._apart(row, depth, reach, counts)
-        counts += self._tree.counts * ADDED  # HITS, elsewhere ASKED, stays what it is
+            return self._by_subtrees(row, depth, reach, counts)
+        counts += self._tree.counts * ADDED_COUNTS  # leaves out ASKED, which is HITS in `counts`
         if counts[F.FAILED]:
             return 0.0, []
         back_up(self._tree, n, self._value_leaves(n))
@@ -316,9 +319,10 @@ class Frontier:
         return float(tree.value[0]), tree.value[tree.first[0] : tree.end[0]].tolist() if inner else []
 
     def many(self, rows: Array, depth: int, counts: Ints) -> tuple[Floats, Floats, Ints]:
-        """Values rows [n, width] as `__call__` does, with the leaves of as many trees in a batch as there is room for.
+        """Values rows [n, width] as `__call__` does, with the leaves of as many trees in a batch as fit into memory.
 
-        Returns player 0's values [n], those of all children, one row's after another's [m], and where those of each row end [n].
+        Returns player 0's values [n], the values of all children [m], those of one row after those of another, and the end of each
+        row's children [n].
         """
         tree, first, size = self._tree, 0, min(len(rows), self._tree.P.size)
         values, parts, ends = np.zeros(len(rows)), [np.zeros(0)], np.zeros(len(rows), np.int64)
@@ -330,11 +334,11 @@ class Frontier:
                 size = k // 2
                 continue
             if tree.counts[F.FAILED] == F.NO_ROWS:
-                values[first], found = self._apart(rows[first], depth, 1.0, counts)
-                parts.append(np.array(found))
-                ends[first] = len(found)
+                values[first], children = self._by_subtrees(rows[first], depth, 1.0, counts)
+                parts.append(np.array(children))
+                ends[first] = len(children)
             else:
-                counts += tree.counts * ADDED
+                counts += tree.counts * ADDED_COUNTS
                 back_up(tree, n, self._value_leaves(n))
                 values[some] = tree.value[:k]
                 ends[some] = np.where(tree.kind[:k] <= AVERAGE, tree.end[:k] - tree.first[:k], 0)
@@ -344,20 +348,20 @@ class Frontier:
             counts[F.FAILED] = F.STOPPED
         return values, np.concatenate(parts), ends.cumsum()
 
-    def _grow(self, rows: Array, depth: int, reach: float, most: int) -> np.uint64:
-        """Grows the trees of rows by the children of their first `most` nodes; returns the number of nodes."""
+    def _grow(self, rows: Array, depth: int, reach: float, expanded: int) -> np.uint64:
+        """Grows the trees of rows by the children of their first `expanded` nodes; returns the number of nodes."""
         roots = len(rows)
         self._S[:roots] = rows
         self._tree.left[:roots], self._tree.reach[:roots] = depth, reach
         self._tree.counts[:] = 0
-        how = np.uint64(roots), np.uint64(most), self._options, self._rules_T
-        return np.uint64(self._expand(self._S, self._tree, self._A, *how))
+        arguments = np.uint64(roots), np.uint64(expanded), self._options, self._rules_T
+        return np.uint64(self._expand(self._S, self._tree, self._A, *arguments))
 
-    def _apart(self, row: Array, depth: int, reach: float, counts: Ints) -> tuple[float, list[float]]:
-        """Values a tree that is too large: the subtrees of its root one after another."""
+    def _by_subtrees(self, row: Array, depth: int, reach: float, counts: Ints) -> tuple[float, list[float]]:
+        """Values a tree that is too large for the memory: the subtrees of its root one after another."""
         tree = self._tree
         n = self._grow(row[None], depth, reach, 1)
-        counts += tree.counts * ADDED
+        counts += tree.counts * ADDED_COUNTS
         if counts[F.FAILED]:
             return 0.0, []
         kind, P = tree.kind[0], tree.P[1:n].copy()
@@ -372,7 +376,7 @@ class Frontier:
         return min(values) if kind == MIN else max(values), values
 
     def _value_leaves(self, n: np.uint64) -> Floats:
-        """Returns the evaluator's numbers for the leaves of the tree, a row of the batch each; less if it is stopped."""
+        """Returns the evaluator's numbers of the tree's leaves, one a row of the batch; not all of them once it is stopped."""
         size = 1 << int(2 * self._tree.counts[ASKED] + 1).bit_length()
         slots = self._slots[:size]
         slots[:] = 0

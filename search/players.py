@@ -1,18 +1,17 @@
 """Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`, `rollout:n=100`.
 
-`greedy` looks one decision ahead and breaks ties at random, as the opponent of that name in environments does;
-`greedy:openness,ties=first` plays the first best action.
-
-`best` searches with the shipped network where there is one, else with the game's default score, in the way that is strongest in the
-game; `best:depth=2` is depth-limited search with that leaf;
-`level:easy`, `level:medium`, `level:hard` and `level:best` are in two-player games the strongest player there is, a share of whose
-moves is drawn at random: the exact solver in the variants that have an id with Gymnasium and a solver, elsewhere the search
-`best`. A game may name players of its own for some levels (Trap: the course's three opponents). What a level takes from the
-next one is measured by `python -m leafwise.experiments.levels` and stands in `levels.toml`.
-`mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`); `prior=` is policy
-(the leaf's own), values, uniform, or a trained policy: `sb3:FILE.zip`, a run's folder.
-`search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
-`program:COMMAND,seconds=1` plays what anybody's program answers (`leafwise.envs.core.play.program`).
+- `greedy` looks one decision ahead and breaks ties at random, as the opponent of that name in environments does;
+  `greedy:openness,ties=first` plays the first best action.
+- `best` searches with the shipped network if there is one, else with the game's default score. The game names the search that is
+  strongest in it; `best:depth=2` is depth-limited search with that leaf.
+- `level:easy`, `level:medium`, `level:hard` and `level:best` play two-player games. A level is the strongest player with a share of
+  its moves drawn at random: the exact solver in variants with a Gymnasium id and a solver, elsewhere `best`. A game may name other
+  players for levels (Trap: the course's three opponents). `python -m leafwise.experiments.levels` measures how often a level beats
+  the next one, for `levels.toml`.
+- `mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`); `prior=` is policy
+  (the leaf's own), values, uniform, or a trained policy: `sb3:FILE.zip`, a run folder.
+- `search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
+- `program:COMMAND,seconds=1` plays the moves of an external program (`leafwise.envs.core.play.program`).
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ PolicySource = Callable[[Game, str], Policy]
 
 
 OPTIONS, MCTS_OPTIONS = readers(SearchOptions), readers(MctsOptions)
-"""Options of `Search` and `Mcts` that a player's text may hold, and what reads them."""
+"""Options of `Search` and `Mcts` that the text of a player may name, and the function that reads each."""
 LOADING_SECONDS = 1.0
 """Seconds after which a search that loads its code is stopped."""
 LEAF_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -72,13 +71,13 @@ LEAF_OPTIONS: dict[str, tuple[str, ...]] = {
     "sb3": ("normalize",),
     "onnx": ("threads",),
 }
-"""Options that belong to the leaf, not to the search, by the front of the leaf's name."""
+"""Options that belong to the leaf, not to the search, by the prefix of the leaf's name."""
 
 
 class Player(Protocol):
-    """Chooses actions. One that has a method `begin()` is told by it that another game begins.
+    """Chooses actions. If it has a method `begin()`, that is called when another game begins.
 
-    One that draws has its random numbers in `stream`; `draws = False` says that it makes no use of them.
+    A player that draws at random has its random numbers in `stream`; `draws = False` says that it does not use them.
     """
 
     name: str
@@ -88,7 +87,7 @@ class Player(Protocol):
 
 
 def draws(who: Any) -> bool:
-    """Whether a player draws at random: without a clock, one that does not plays the same in the same position."""
+    """Whether a player draws at random. One that does not, and has no time limit, plays the same in the same position."""
     return bool(getattr(who, "draws", hasattr(who, "stream")))
 
 
@@ -109,12 +108,12 @@ class SearchPlayer(ByName):
     def __init__(self, search: Search, name: str) -> None:
         self.name = name
         self.search = search
-        self.found: Result | None = None
-        """What the search last answered."""
+        self.result: Result | None = None
+        """The last result of the search."""
 
     def choose(self, state: State) -> int:
-        self.found = self.search(state)
-        action = self.found.action
+        self.result = self.search(state)
+        action = self.result.action
         if action is None:
             raise UserError(f"{self.name}: expected a decision, got a chance stage: {state}")
         return action
@@ -123,7 +122,7 @@ class SearchPlayer(ByName):
 class GreedyPlayer(SearchPlayer):
     """Plays the action that is best one decision ahead; ties are broken at random.
 
-    In two-player games it draws as the compiled opponent of environments does: from equal streams come equal moves.
+    In two-player games it draws as the compiled opponent of environments does: equal streams give equal moves.
     """
 
     def __init__(self, game: Game, evaluator: Evaluator, seed: int, name: str) -> None:
@@ -138,18 +137,18 @@ class GreedyPlayer(SearchPlayer):
 
     def choose(self, state: State) -> int:
         if self._act is None:
-            return self._best_found(state)
+            return self._best_of_search(state)
         if state.game != self.search.game or state.is_terminal or state.is_chance:
-            return super().choose(state)  # which says what is wrong
+            return super().choose(state)  # its error says what is wrong
         self._S[0] = state.row
         first = np.uint64(0), np.uint64(1)
         return int(self._act(self._S, *first, self._A, self._P, self.stream, self._T))
 
-    def _best_found(self, state: State) -> int:
-        """Returns a best action where only the search can ask the leaf, drawn as the compiled choice draws it."""
+    def _best_of_search(self, state: State) -> int:
+        """Returns a best action by the search, drawn as the compiled choice draws it; for evaluators in Python."""
         choice, best, ties = super().choose(state), -np.inf, 0
-        assert self.found is not None
-        for a, worth in self.found.values.items():
+        assert self.result is not None
+        for a, worth in self.result.values.items():
             if worth > best or ties == 0:
                 choice, best, ties = a, worth, 1
             elif worth == best:
@@ -160,26 +159,26 @@ class GreedyPlayer(SearchPlayer):
 
 
 class MctsPlayer(ByName):
-    """Plays the action that most simulations took, or that is proven the best."""
+    """Plays the most visited action, or the one that is proven the best."""
 
     def __init__(self, search: Mcts, name: str) -> None:
         self.name = name
         self.search = search
-        self.found: MctsResult | None = None
-        """What the search last answered."""
+        self.result: MctsResult | None = None
+        """The last result of the search."""
 
     def begin(self) -> None:
-        """Forgets the game before."""
+        """Forgets the previous game."""
         self.search.forget()
 
     def choose(self, state: State) -> int:
-        self.found = None  # nobody asks for its line now
-        self.found = self.search(state)
-        return self.found.chosen
+        self.result = None  # its line is not wanted any more
+        self.result = self.search(state)
+        return self.result.chosen
 
     @property
     def stream(self) -> Words:
-        """The random numbers of the search; with others it begins a new tree."""
+        """The random numbers of the search; setting them starts a new tree."""
         return self.search.tree.stream
 
     @stream.setter
@@ -188,23 +187,22 @@ class MctsPlayer(ByName):
 
 
 def search_of(who: Any) -> Any:
-    """Returns the search that a player plays by, if it can be stopped (`stop`) and tells its leaf (`evaluator`), else None.
-
-    That of a player who blunders at times is that of who it is else.
-    """
-    found = getattr(getattr(who, "strong", who), "search", None)
-    return found if hasattr(found, "stop") and hasattr(found, "evaluator") else None
+    """Returns a player's search if it has `stop` and `evaluator`, else None; for a `Weakened` player that of the player it
+    weakens."""
+    search = getattr(getattr(who, "strong", who), "search", None)
+    return search if hasattr(search, "stop") and hasattr(search, "evaluator") else None
 
 
 LEVEL, BEST = "level", "best"
-"""Players of a level; and the player that searches with the best leaf there is, by the game's defaults, and that leaf."""
+"""The prefix of players of a level; the player that searches with the best leaf by the game's defaults, and the name of that
+leaf."""
 
 
 LEVELS_FILE = Path(__file__).with_name("levels.toml")
 
 
 class Weakened(ByName):
-    """Plays as another player does, but for a share of its moves, which are drawn at random."""
+    """Plays as another player does, except for a share of moves that are drawn at random."""
 
     def __init__(self, strong: Chooser, blunders: float, seed: int, name: str) -> None:
         self.strong, self.blunders, self.name = strong, blunders, name
@@ -212,7 +210,7 @@ class Weakened(ByName):
 
     @property
     def stream(self) -> Words:
-        """Its random numbers, which are also those of the player that it weakens."""
+        """Its random numbers, shared with the player that it weakens."""
         return self._stream
 
     @stream.setter
@@ -223,7 +221,7 @@ class Weakened(ByName):
 
     @property
     def draws(self) -> bool:
-        """Whether some of its moves are drawn, or those of the player that it weakens."""
+        """Whether it or the player that it weakens draws at random."""
         return self.blunders > 0 or bool(getattr(self.strong, "draws", hasattr(self.strong, "stream")))
 
     def choose(self, state: State) -> int:
@@ -234,7 +232,7 @@ class Weakened(ByName):
 
 
 def check_level(game: Game, level: str) -> None:
-    """Raises ValueError for a level that there is not, or a single-player game."""
+    """Raises ValueError for an unknown level or a single-player game."""
     if game.players != 2:
         raise UserError(f"expected a level in a two-player game, got {game.name!r}")
     need_among(level, LEVELS, "level")
@@ -243,8 +241,8 @@ def check_level(game: Game, level: str) -> None:
 def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Any:
     """Returns the player of a level; `best` makes the search. Raises ValueError as `check_level` does."""
     check_level(game, level)
-    if own := room_level(game, level):
-        chosen = named_ai(game, own)
+    if ai := room_level(game, level):
+        chosen = named_ai(game, ai)
         chosen.name = name
         return chosen
     if solver := solver_player(game, level, seed, name):
@@ -253,7 +251,7 @@ def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[]
 
 
 def solver_player(game: Game, level: str, seed: int, name: str) -> SolverPlayer | None:
-    """Returns the exact solver as a player of a level; None where there is none, or none that is known to be in time."""
+    """Returns the exact solver as a player of a level; None if there is none, or none that is known to be fast enough."""
     if variant_id(game) is None or not (game.room / "solver.py").exists():
         return None
     try:
@@ -268,47 +266,47 @@ def _measured() -> Mapping[str, Any]:
 
 
 def measured(game: Game) -> dict[str, dict[str, float]]:
-    """Returns what each level but the last takes from the next in a variant: `share` of the points, `ci_low`, `ci_high`, `games`.
+    """Returns, by level, the `share` of the points that it wins against the next one, with `ci_low`, `ci_high` and `games`.
 
-    {} where nothing was measured.
+    {} for a variant that was not measured.
     """
-    found: dict[str, dict[str, float]] = _measured().get(variant_id(game) or "", {})
-    return found
+    shares: dict[str, dict[str, float]] = _measured().get(variant_id(game) or "", {})
+    return shares
 
 
 def level_lines(game: Game) -> list[str]:
-    """Returns a line per level: what it is, and what it takes from the next one."""
+    """Returns a line for each level: how it plays, and its share of the points against the next one."""
     shares, names = measured(game), list(LEVELS)
     lines = []
     for level, stronger in zip(names, [*names[1:], ""], strict=True):
         blunders = f"{LEVELS[level]:.0%} of its moves at random" if LEVELS[level] else "no move at random"
-        if own := room_level(game, level):
-            blunders = f"the player {own}"
+        if ai := room_level(game, level):
+            blunders = f"the player {ai}"
         points = ""
         if level in shares:
-            told = shares[level]
-            points = f"; takes {told['share']:.1%} of the points from {stronger} ({told['ci_low']:.1%} to {told['ci_high']:.1%})"
+            entry = shares[level]
+            points = f"; takes {entry['share']:.1%} of the points from {stronger} ({entry['ci_low']:.1%} to {entry['ci_high']:.1%})"
         lines.append(f"{level}: {blunders}{points}")
     return lines
 
 
 def hand_made(game: Game, name: str) -> Evaluator:
-    """Returns a hand-made score of the game, or a roll-out: the leaf source that knows no models."""
+    """Returns a hand-made score of the game or a roll-out by its name; the leaf source without models."""
     return parse_rollout(game, name) if is_rollout(name) else game.score(None if name == BEST else name)
 
 
 def no_policy(game: Game, name: str) -> Policy:
-    """Refuses a prior that is neither uniform nor of one-ply values: the policy source that knows no models."""
+    """Raises ValueError for any prior; the policy source without models."""
     raise UserError(f"expected a prior among {', '.join(PRIORS)}, got {name!r}")
 
 
 def player(
     text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made, policy: PolicySource = no_policy
 ) -> Player:
-    """Returns the player that `text` names; raises ValueError with what was expected.
+    """Returns the player that `text` names; raises ValueError that says what was expected.
 
-    `leaf` turns the leaf's name into an evaluator, `policy` that of a prior into one; `leafwise.player` passes some that also
-    load models.
+    `leaf` returns the evaluator of a leaf's name, `policy` the function of a prior's name; `leafwise.player` passes functions that
+    also load models.
     """
     who = _player(text, game, seed, leaf, policy)
     if isinstance(who, ByName):
@@ -317,7 +315,7 @@ def player(
 
 
 def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySource) -> Player:
-    """Makes the player."""
+    """Makes the player of a text."""
     kind, _, rest = text.partition(":")
     words = split(rest)
     if kind == LEVEL:
@@ -326,25 +324,25 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         except UserError as problem:
             raise UserError(f"player {text!r}: {problem}") from None
     if kind == BEST:
-        deep = game.search.best == "mcts" and any(word.startswith("depth=") for word in words)
-        kind, words = "search" if deep else game.search.best, [BEST, *words]
+        by_depth = game.search.best == "mcts" and any(word.startswith("depth=") for word in words)
+        kind, words = "search" if by_depth else game.search.best, [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
     if kind == PROGRAM:
         return program_player(game, text, seed)
-    own: Player | None = named_ai(game, text)
-    if own is not None:
-        if hasattr(own, "stream"):
-            own.stream = new_stream(seed)
-        return own
-    search = game.ais.get(kind)
-    if isinstance(search, OwnSearch):
+    ai: Player | None = named_ai(game, text)
+    if ai is not None:
+        if hasattr(ai, "stream"):
+            ai.stream = new_stream(seed)
+        return ai
+    own_search = game.ais.get(kind)
+    if isinstance(own_search, OwnSearch):
         name = leaf_name(words) or game.default_score
         try:
-            options = read_options(words, search.options)
-            found = leaf(game, name)
-            values = found if search.compiled else bound_values(game, found)
-            make = partial(search.make, game, values, text, **options)
+            options = read_options(words, own_search.options)
+            evaluator = leaf(game, name)
+            values = evaluator if own_search.compiled else bound_values(game, evaluator)
+            make = partial(own_search.make, game, values, text, **options)
             return cast(Player, asked_of_plugin(make))
         except UserError as problem:
             raise UserError(f"player {text!r}: {problem}") from None
@@ -354,7 +352,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         raise UnknownPlayer(
             f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{levels}{known}, got {text!r}"
         )
-    if kind == "rollout":  # a search of its own depth 1 with that leaf
+    if kind == "rollout":  # a search of depth 1 with that leaf
         words = split(text)
     name = leaf_name(words) or game.default_score
     if kind == "greedy":
@@ -376,22 +374,21 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
 
 
 def leaf_name(words: list[str]) -> str:
-    """Takes the name of a leaf from the front of `words`, with options of its own; "" if there is none."""
+    """Removes the name of a leaf and its options from the front of `words` and returns them; "" if there is none."""
     if not words or re.fullmatch(r"[a-z_0-9]+=.*", words[0]):
         return ""
     name = words.pop(0)
-    own = LEAF_OPTIONS.get(name.partition(":")[0], ())
-    while words and words[0].partition("=")[0] in own:
+    leaf_options = LEAF_OPTIONS.get(name.partition(":")[0], ())
+    while words and words[0].partition("=")[0] in leaf_options:
         name += ("," if ":" in name else ":") + words.pop(0)
     return name
 
 
 def load_code(who: Any, state: State) -> None:
-    """Has a player or a search answer once, so that loading its code for positions of this kind (decisions, or chance) is no part
-    of its time.
+    """Calls a player or a search once, so that loading its code for such positions is excluded from its time.
 
-    A player that says `is_loaded` is asked nothing, and may forfeit. A search is stopped after a second, where a single value
-    takes long.
+    Code is loaded once for decisions and once for chance nodes. A player with `is_loaded` is not called; others may forfeit. A
+    search is stopped after a second, since a single value may take long.
     """
     if getattr(who, "is_loaded", False):
         return

@@ -1,4 +1,4 @@
-"""What a search answers."""
+"""The results of searches."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from leafwise.envs.core.contract.state import State
 
 @dataclass(frozen=True)
 class Result:
-    """What a search found. Values are for the player to move: `value` and `values` as the evaluator has them, `value_in_unit` and
-    `action_values_in_unit` in what people count."""
+    """What a search found. All values are for the player to move.
+
+    `value` and `values` are in the evaluator's unit, `value_in_unit` and `action_values_in_unit` in one that people count in.
+    """
 
     action: int | None
-    """Id of the best action, the first of equals; None at a chance stage."""
+    """Id of the best action, the lowest of equals; None at a chance node."""
     value: float
     values: dict[int, float]
     """Value of every legal root action, by id."""
@@ -28,30 +30,31 @@ class Result:
     depth: int
     seconds: float
     bounds: frozenset[int]
-    """Ids of the root actions whose value is only an upper bound, or stood unasked when time was up (`all_values=False`)."""
+    """Ids of the root actions whose value is only an upper bound, or of a smaller depth because time was up
+    (`all_values=False`)."""
     state: State = field(repr=False)
     _line_of: Callable[[Result], tuple[str, ...]] | None = field(repr=False, compare=False)
-    """Finds the line; None where it is known, in what was pickled or copied."""
+    """Finds the principal variation; None in a pickle or copy, which holds it."""
     _units_of: Callable[[Game], Meaning | None] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def units(self) -> Meaning | None:
-        """What the evaluator's values mean to people; None where that is not known, as for hand-made scores."""
+        """What the evaluator's values mean to people; None if unknown, as for hand-made scores."""
         return None if self._units_of is None else self._units_of(self.state.game)
 
     @property
     def unit(self) -> str | None:
-        """What `value_in_unit` counts: "expected final score", "chance to win"; None where nothing is known."""
+        """The unit of `value_in_unit`: "expected final score", "chance to win"; None if unknown."""
         return None if self.units is None else self.units.name
 
     @property
     def value_in_unit(self) -> float | None:
-        """What `value` means: the score to expect, a chance from 0 to 1; None where nothing is known."""
+        """`value` in that unit: an expected score, or a chance from 0 to 1; None if unknown."""
         return None if self.units is None else self.units(self.value)
 
     @property
     def action_values_in_unit(self) -> dict[str, float] | None:
-        """What `action_values` mean, by name; None where nothing is known."""
+        """`action_values` in that unit, by name; None if unknown."""
         units = self.units
         return None if units is None else {name: units(value) for name, value in self.action_values.items()}
 
@@ -62,14 +65,14 @@ class Result:
 
     @property
     def action_values(self) -> dict[str, float]:
-        """Value of every legal root action, by name, as the evaluator has it."""
+        """Value of every legal root action, by name, in the evaluator's unit."""
         return {self.state.game.actions[a]: v for a, v in self.values.items()}
 
     @cached_property
     def line(self) -> tuple[str, ...]:
-        """The principal line: best actions, and what chance does most probably in between.
+        """The principal variation: best actions, and the most probable outcomes of chance in between.
 
-        Found when first asked for, or for a pickle or copy: after the first step by searches, each one shallower.
+        It is found when first read, or for a pickle or copy: each step after the first takes a shallower search.
         """
         assert self._line_of is not None
         return self._line_of(self)
@@ -78,10 +81,10 @@ class Result:
         return {**vars(self), "line": self.line, "_line_of": None}
 
 
-def principal_line(state: State, action: int | None, answer: Callable[[State], int | None]) -> tuple[str, ...]:
-    """Returns the names along a line of play: an action, what chance does most probably then, and so on by `answer`.
+def principal_variation(state: State, action: int | None, answer: Callable[[State], int | None]) -> tuple[str, ...]:
+    """Returns the names along a line of play: an action, the most probable outcomes of chance, the next action, and so on.
 
-    `answer` says of a decision what is played there; the line ends with a game, or where an action is None.
+    `answer` returns the action of a decision; the line ends with the game, or where it returns None.
     """
     names: list[str] = []
     while action is not None:
@@ -96,15 +99,14 @@ def principal_line(state: State, action: int | None, answer: Callable[[State], i
 
 @dataclass(frozen=True)
 class MctsResult(Result):
-    """What a Monte Carlo tree search found. The value of an action is the mean of its simulations, for the player to move,
-    within what is proven of it.
+    """What a Monte Carlo tree search found. An action's value is the mean of its simulations, within its proven bounds.
 
-    `depth` is the most actions on the way of one simulation. `line` are the actions taken most often; it is looked up when first
-    asked for, or when the tree is about to change.
+    Values are for the player to move. `depth` is the largest number of actions in one simulation. `line` are the most visited
+    actions; it is found when first read, or just before the tree changes.
     """
 
     visits: dict[int, int] = field(default_factory=dict)
-    """Simulations by action id, those of earlier searches included where the tree goes on."""
+    """Visits by action id, with those of earlier searches if the tree was kept."""
     simulations: int = 0
     """Simulations of this search."""
     proven: bool = False
@@ -112,11 +114,11 @@ class MctsResult(Result):
 
     @property
     def chosen(self) -> int:
-        """Id of the action; a tree search is asked for decisions alone."""
+        """Id of the action, which a tree search always has."""
         assert self.action is not None
         return self.action
 
     @property
     def action_visits(self) -> dict[str, int]:
-        """Simulations by action, by name."""
+        """Visits by action name."""
         return {self.state.game.actions[a]: n for a, n in self.visits.items()}

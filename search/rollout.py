@@ -1,7 +1,7 @@
-"""The Monte Carlo leaf: a position is worth the mean return of games played out from it.
+"""Roll-outs as a leaf: the value of a position is the mean return of games played out from it.
 
-`rollout:n=20,policy=random,seed=0`: n games, by random moves or by `greedy:SCORE`. Each row has random numbers of its own, derived
-from its key and the seed, so that the value is a function of the row: transpositions and repeated searches agree.
+`rollout:n=20,policy=random,seed=0`: n games, by random moves or by `greedy:SCORE`. The random numbers of a row come from its key
+and the seed. The value is thus a function of the row: transpositions and repeated searches agree.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from leafwise.envs.core.ranges import Range, ranged
 from leafwise.search.search_options import read_options
 
 GAMES = 20
-"""Games per value if nothing else is said."""
-MOST_GAMES = 1_000_000
+"""Default number of games per value."""
+MAX_GAMES = 1_000_000
 OPTIONS = {"n": int, "policy": str, "seed": int}
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -36,27 +36,27 @@ class RolloutWeights(NamedTuple):
     games: int
     seed: np.uint64
     tables: Any
-    """What the policy's score is handed as `T`; () for random moves."""
+    """The `T` of the policy's score; () for random moves."""
     stream: Words
     """Scratch: the random numbers of one row."""
     actions: Ints
     """Scratch: legal actions."""
     rows: Array
-    """Scratch: the game that is played, and what a greedy choice needs."""
+    """Scratch: the game that is played, and rows for a greedy choice."""
     P: Floats
     """Scratch: probabilities of those rows."""
 
 
 @cache
 def make_rollout(rules: Rules, greedy_action: Compiled | None, room: Path) -> Compiled:
-    """Compiles a game's `rollout_value` with random moves or a greedy choice."""
+    """Compiles a game's `rollout_value`, with random moves or a greedy choice."""
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     sample_outcome, key = rules.sample_outcome, rules.key
     legal_actions, by_score = rules.legal_actions, greedy_action is not None
 
     @bind(room, inline=True)
     def choose(S, i, R, T):
-        """Returns the action of row i that the score likes best one decision ahead, or any, each as often, drawn from stream R."""
+        """Returns the best action of row i by the score one decision ahead, or a random one drawn from stream R."""
         W = T.leaf
         if by_score:
             return greedy_action(S, i, i + ONE, W.actions, W.P, R, W.tables)  # type: ignore[misc]
@@ -64,28 +64,25 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, room: Path) -> Co
 
     @bind(room)
     def rollout_value(S, i, T):
-        """Returns the mean return of the games played out from row i of S [rows, width], for the player who acts.
-
-        0 once it is stopped.
-        """
+        """Returns the mean return of games played out from row i of S [rows, width], for the player who acts; 0 once stopped."""
         W = T.leaf
-        played, R = W.rows, W.stream
+        game_rows, R = W.rows, W.stream
         R[0], R[1] = mix(np.uint64(key(S, i, T)) ^ mix(W.seed)), ZERO
         total = 0.0
         for _ in range(W.games):
             for w in range(S.shape[1]):
-                played[ZERO, w] = S[i, w]
+                game_rows[ZERO, w] = S[i, w]
             # To the end of the game, unless it is stopped
-            player = current_player(played, ZERO, T)
+            player = current_player(game_rows, ZERO, T)
             while player != TERMINAL:
                 if T.stop[0]:
                     return 0.0
                 if player == CHANCE:
-                    sample_outcome(played, ZERO, R, T)
+                    sample_outcome(game_rows, ZERO, R, T)
                 else:
-                    apply_action(played, ZERO, choose(played, ZERO, R, T), ZERO, T)
-                player = current_player(played, ZERO, T)
-            total += returns(played, ZERO, T)
+                    apply_action(game_rows, ZERO, choose(game_rows, ZERO, R, T), ZERO, T)
+                player = current_player(game_rows, ZERO, T)
+            total += returns(game_rows, ZERO, T)
         mean = total / W.games
         return -mean if current_player(S, i, T) == 1 else mean
 
@@ -95,22 +92,27 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, room: Path) -> Co
 @ranged("rollout")
 def rollout(
     game: Game,
-    n: Annotated[int, Range(1, MOST_GAMES, unit="games")] = GAMES,
+    n: Annotated[int, Range(1, MAX_GAMES, unit="games")] = GAMES,
     policy: str = "random",
     seed: Annotated[int, Range(0, 2**64 - 1)] = 0,
 ) -> Evaluator:
-    """Returns the mean return of `n` games played out as a leaf evaluator; games are undiscounted and played to the end.
+    """Returns an evaluator whose value is the mean return of `n` games, played to the end and not discounted.
 
-    `policy` is `random`, `greedy` or `greedy:SCORE`, for both players. Raises ValueError for other options.
+    Args:
+        n: number of games played out for a value.
+        policy: how both players choose: `random`, `greedy` or `greedy:SCORE`.
+        seed: seed of the random numbers, which also depend on the position.
+
+    Raises ValueError for other options.
     """
     kind, _, name = policy.partition(":")
     if kind not in ("random", "greedy") or policy in ("random:", "greedy:") or (kind == "random" and name):
         raise UserError(f"rollout: expected policy random, greedy or greedy:SCORE, got {policy!r}")
     score = game.score(name) if kind == "greedy" else None
     rows = 1 + (rows_needed(game) if score else 0)
-    given = [("n", n, None), ("policy", policy, "random"), ("seed", seed, 0)]
+    stated = [("n", n, None), ("policy", policy, "random"), ("seed", seed, 0)]
     return Evaluator(
-        "rollout:" + ",".join(f"{option}={value}" for option, value, default in given if value != default),
+        "rollout:" + ",".join(f"{option}={value}" for option, value, default in stated if value != default),
         make_rollout(game.rules, compiled_greedy(game, score) if score else None, game.room),
         RolloutWeights(
             games=n,
@@ -129,12 +131,12 @@ def rollout(
 
 
 def is_rollout(text: str) -> bool:
-    """Whether a leaf's name is that of a roll-out."""
+    """Whether the name of a leaf is that of a roll-out."""
     return text.partition(":")[0] == "rollout"
 
 
 def parse_rollout(game: Game, text: str) -> Evaluator:
-    """Returns the leaf that `rollout:n=20,policy=greedy:SCORE,seed=0` names; raises ValueError for other options."""
+    """Returns the evaluator of a name like `rollout:n=20,policy=greedy:SCORE,seed=0`; raises ValueError for other options."""
     try:
         options = read_options(filter(None, text.partition(":")[2].split(",")), OPTIONS)
     except UserError as problem:

@@ -1,4 +1,4 @@
-"""What a search is told: its options, each with its range and what it does, and the memory that they need."""
+"""The options of searches, with their ranges, defaults and effects, and the memory that a search needs."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
-from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS
+from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_ALWAYS, WORTHS
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 D = TypeVar("D")
 ints: Any = partial(np.zeros, dtype=np.int64)
 
 MAX_THREADS = 256
-MOST_SECONDS = 1_000_000
-"""Most time for a search: eleven days."""
-MOST_NODES = 10**15
-MOST_MB = 65536
+MAX_SECONDS = 1_000_000
+"""Maximum time limit of a search: eleven days."""
+MAX_NODES = 10**15
+MAX_MB = 65536
 NEVER = 1 << 62
 ROUNDED = 1 - 1e-9
-"""What rounding leaves of a node cost at least."""
+"""Smallest share of a node cost that rounding errors leave."""
 TABLE_MB = 16.0
-"""Size of the table where it pays and nothing else is said: where pruning is on, or an action can cost no depth."""
-LEAF_ENTRIES, EXPENSIVE_LEAF_ENTRIES = 1 << 12, 1 << 14
-"""Most leaves that are remembered beside a table, of cheap and of expensive ones."""
+"""Default size of the table where it pays: with pruning, or if an action can cost no depth."""
+CHEAP_LEAF_ENTRIES, COSTLY_LEAF_ENTRIES = 1 << 12, 1 << 14
+"""Size of the cache of leaves beside a table, for cheap and for expensive evaluators."""
 CLOCKS = ("wall", "cpu")
 ORDERINGS = ("table", "values", "killers")
 TABLE_FROM = 2
-"""Least depth left at which the table pays; 1 where an action can cost no depth."""
+"""Minimum depth left for the table to pay; 1 if an action can cost no depth."""
 VALUES_FROM = 3
-"""Least depth left at which one-ply values pay."""
+"""Minimum depth left for ordering by one-ply values to pay."""
 PROBE_FROM = 2
-"""Least depth left at which Star2 probes."""
-SECONDS = Range(0, MOST_SECONDS, above=True)
+"""Minimum depth left at which Star2 probes."""
+SECONDS = Range(0, MAX_SECONDS, above=True)
 
 
 def option(default: D, *, exact: bool = True, in_text: bool = True) -> D:
-    """Returns a field of a dataclass of options.
+    """Declares an option: a dataclass field with its default.
 
     Args:
         exact: whether the option changes no value of the search.
-        in_text: whether a player's text may hold it.
+        in_text: whether the text of a player may name it.
     """
-    found: Any = field(default=default, metadata={"exact": exact, "in_text": in_text})
-    return found
+    option_field: Any = field(default=default, metadata={"exact": exact, "in_text": in_text})
+    return option_field
 
 
 def switch(text: str) -> bool:
@@ -64,17 +64,17 @@ READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": s
 
 
 def readers(options: type[BaseOptions]) -> dict[str, Callable[[str], Any]]:
-    """Returns the options that a player's text may hold, and what reads them."""
+    """Returns the options that the text of a player may name, and the function that reads each."""
     types = types_of(options)
     return {one.name: READERS[types[one.name].partition(" ")[0]] for one in fields(options) if one.metadata["in_text"]}
 
 
 def read_options(words: Iterable[str], known: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
-    """Returns the options that words like `depth=3` stand for, read by what `known` says; raises ValueError."""
+    """Parses words like `depth=3` by the functions of `known`; raises ValueError for unknown options and wrong values."""
     options: dict[str, Any] = {}
     for word in words:
-        option, told, value = word.partition("=")
-        if not told or option not in known:
+        option, equals, value = word.partition("=")
+        if not equals or option not in known:
             raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
         try:
             options[option] = known[option](value)
@@ -86,19 +86,19 @@ def read_options(words: Iterable[str], known: Mapping[str, Callable[[str], Any]]
 
 @dataclass(frozen=True)
 class BaseOptions:
-    """What both kinds of search do with their options."""
+    """Base of the options of both kinds of search."""
 
     @classmethod
     def of_call(cls, given: Mapping[str, Any]) -> Self:
-        """Returns the options among the arguments of a call."""
+        """Picks the options out of the arguments of a call."""
         return cls(**{one.name: given[one.name] for one in fields(cls)})
 
 
 @dataclass(frozen=True)
 class SearchOptions(BaseOptions):
-    """The options of `Search`: their names, types, ranges and defaults, and what each does.
+    """The options of `Search`: names, types, ranges, defaults and effects.
 
-    The first line of each is what `Search`, `docs/search.md` and `--help` say of it.
+    `Search`, `docs/search.md` and `--help` quote the first line of each.
     """
 
     depth: Annotated[int | None, Range(1, MAX_DEPTH)] = option(None)
@@ -109,54 +109,54 @@ class SearchOptions(BaseOptions):
     seconds: Annotated[float | None, SECONDS] = option(None)
     """Time limit of a search; the result is that of the deepest complete depth.
 
-    The first depth is always completed. In games some of whose actions cost no depth it is searched with 64 decisions; then, while
-    time is left, again with four times as many, and so on. The first search begins its time when the code is compiled.
+    The first depth is always completed. In games with actions that cost no depth it is searched with 64 decisions, and while time
+    is left again with four times as many. The time of the first search starts when its code is compiled.
     """
     all_values: bool = option(True, in_text=False)
     """Every root action gets its exact value. With False only the best action does, which is faster with pruning.
 
-    The value of another action may then be an upper bound (`Result.bounds`). Of a depth that time breaks off, the actions searched
-    by then count. Where one action is left, or the best has the most that there is to get, nothing deeper is searched.
+    The value of another action may then be an upper bound (`Result.bounds`). If time ends a depth, the actions searched until then
+    count. The search goes no deeper if only one action is legal, or the best action already has the highest possible value.
     """
     pruning: bool | None = option(None)
     """Alpha-beta at decisions, and Star1 at chance nodes if the leaf has bounds.
 
-    Default: on in games of two players, but for a search in batches.
+    Default: on in two-player games, off with `batched`.
     """
-    table_mb: Annotated[float | None, Range(0, MOST_MB)] = option(None)
+    table_mb: Annotated[float | None, Range(0, MAX_MB)] = option(None)
     """Size of the transposition table in MB (32 bytes a position); 0: no table.
 
-    It pays where the search prunes, or an action can cost no depth: there the default is 16, else 0.
+    It pays if the search prunes or an action can cost no depth. Then the default is 16, else 0.
     """
     ordering: Iterable[str] = option(ORDERINGS, in_text=False)
     """What a pruning search tries first: "table", "values", "killers".
 
-    The best action of an earlier, shallower search; one-ply values; what pruned beside it.
+    "table": the best action of a shallower search. "values": one-ply values. "killers": actions that pruned in siblings.
     """
     star2: bool = option(False)
     """At a chance node, first tries one action of each outcome (Star2); needs pruning and a leaf with bounds.
 
-    Off by default, since it costs more than it saves where an action has few outcomes.
+    Off by default, because it costs more than it saves if an action has few outcomes.
     """
     deepening: bool = option(False)
     """Searches depth 1, then 2, and so on, also without `seconds`, to order the actions.
 
-    Off by default, since one-ply values order the actions of most games well enough.
+    Off by default, because one-ply values order the actions of most games well enough.
     """
     cutoff: Annotated[float, Range(0, 1, below=True)] = option(0.0, exact=False)
     """Decisions less probable than this become leaves; 0: none."""
-    nodes: Annotated[int | None, Range(0, MOST_NODES)] = option(None, exact=False)
+    nodes: Annotated[int | None, Range(0, MAX_NODES)] = option(None, exact=False)
     """Maximum number of decisions searched at each depth, the root included; 0: no limit.
 
-    What is left of them is shared out evenly among the actions of a decision and by probability among outcomes; where less than one
-    is left, a decision is a leaf. Default: `game.search.nodes`, which is 0 in most games; with `seconds` or `cutoff` no limit.
+    The rest of the limit is divided equally among the actions of a decision, and by probability among outcomes. A decision with
+    less than one left is a leaf. Default: `game.search.nodes`, which is 0 in most games; with `seconds` or `cutoff` no limit.
     """
     rare: Annotated[float, Range(0, 1)] = option(0.0, exact=False)
     """Outcomes of chance less probable than this become leaves; 0: none."""
     width: Annotated[int | None, Range(1, NEVER)] = option(None, exact=False)
     """Maximum number of actions searched at a decision: the best by one-ply value. Default: no limit.
 
-    The root keeps all, and so do decisions with one decision to go.
+    The root and decisions with one decision left keep all actions.
     """
     candidates: str | None = option(None, exact=False)
     """The actions considered, one of `game.search.candidates`; default: all legal actions."""
@@ -177,12 +177,12 @@ class SearchOptions(BaseOptions):
     symmetric: bool = option(False)
     """Positions that are equal up to a symmetry of the board share an entry of the table.
 
-    Where the search prunes; exact for leaves that value such positions alike, as networks do not. Off by default, since finding the
-    common form costs more than it saves.
+    It needs pruning. It is exact for evaluators that value such positions alike, which networks do not. Off by default, because
+    finding the common form costs more than it saves.
     """
 
     def resolved(self, game: Game, evaluator: Evaluator) -> SearchOptions:
-        """Returns the options in range, those that depend on the game and the leaf resolved; raises ValueError in one line."""
+        """Checks the options and fills in the defaults that depend on game and evaluator; raises ValueError in one line."""
         nodes, batched = self.nodes, self.batched
         if nodes is None:
             nodes = game.search.nodes if self.seconds is None and not self.cutoff else 0
@@ -194,27 +194,29 @@ class SearchOptions(BaseOptions):
         ordering = tuple(self.ordering)
         for name in ordering:
             need_among(name, ORDERINGS, "an ordering", "search")
-        found = check_fields(replace(self, nodes=nodes, batched=batched, ordering=ordering), "search")
-        threads = found.threads
-        if found.nodes and found.cutoff:
-            raise UserError(f"search: expected a cutoff or nodes, got {found.cutoff!r} and {found.nodes!r}")
-        if found.clock == "cpu" and (threads > 1 or found.batched):
+        options = check_fields(replace(self, nodes=nodes, batched=batched, ordering=ordering), "search")
+        threads = options.threads
+        if options.nodes and options.cutoff:
+            raise UserError(f"search: expected a cutoff or nodes, got {options.cutoff!r} and {options.nodes!r}")
+        if options.clock == "cpu" and (threads > 1 or options.batched):
             raise UserError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
-        if found.batched and (found.pruning or found.table_mb or found.width is not None or threads > 1 or found.rare):
-            got = f"{found.pruning!r}, {found.table_mb!r}, {found.width!r}, {threads!r} and {found.rare!r}"
+        if options.batched and (
+            options.pruning or options.table_mb or options.width is not None or threads > 1 or options.rare
+        ):
+            got = f"{options.pruning!r}, {options.table_mb!r}, {options.width!r}, {threads!r} and {options.rare!r}"
             raise UserError(
                 f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
             )
-        if found.symmetric and found.whole_rows:
+        if options.symmetric and options.whole_rows:
             raise UserError("search: expected symmetric or whole_rows, got both")
-        return found
+        return options
 
     def prunes(self, game: Game) -> bool:
-        """Whether the search prunes: as told, or if the game has two players and leaves are valued one by one."""
+        """Whether the search prunes: by the option, else in two-player games without `batched`."""
         return game.players == 2 and not self.batched if self.pruning is None else self.pruning
 
     def entries(self, game: Game) -> int:
-        """Returns the size of the table, a power of two; 1 is no table."""
+        """Returns the number of entries of the table, a power of two; 1: no table."""
         size = self.table_mb
         if size is None:
             size = TABLE_MB if not self.batched and (self.prunes(game) or game.search.decisions_per_depth > 1) else 0.0
@@ -223,9 +225,9 @@ class SearchOptions(BaseOptions):
         return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
 
     def share(self, actions: int, nodes: int) -> tuple[float, float]:
-        """Returns the cutoff and the node cost below each of so many root actions, or below a root where nobody decides (0).
+        """Returns the cutoff and the node cost below each root action, of which there are `actions`; 0: the root is a chance node.
 
-        With `nodes`, where k more decisions may be searched a decision is reached with a probability of k node costs.
+        With `nodes`, a decision below which k decisions may be searched has a reach of k node costs.
         """
         if not nodes:
             return self.cutoff, 0.0
@@ -234,9 +236,9 @@ class SearchOptions(BaseOptions):
             node_cost = actions / (nodes - 1) if nodes > 1 else 2.0
         return node_cost * ROUNDED, node_cost
 
-    def compiled(self, game: Game, least: float, most: float) -> Options:
-        """Returns what compiled code reads; no leaf is worth less than `least` or more than `most`."""
-        return Options(
+    def compiled(self, game: Game, least: float, most: float) -> CompiledSearchOptions:
+        """Returns the options that compiled code reads; `least` and `most` are the bounds of leaves."""
+        return CompiledSearchOptions(
             cutoff=float(self.cutoff),
             node_cost=0.0,
             recall=self.seconds is not None,
@@ -254,39 +256,37 @@ class SearchOptions(BaseOptions):
         )
 
 
-class Options(NamedTuple):
-    """What may change from search to search without compiling again."""
+class CompiledSearchOptions(NamedTuple):
+    """Options that compiled code reads at run time."""
 
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
     node_cost: float
-    """What a decision takes of the probability that it is reached with, before the rest is shared out among its actions (0: each
-    action keeps it all)."""
+    """Subtracted from the reach of a decision before the rest is divided among its actions (0: each action keeps all of it)."""
     recall: bool
-    """Whether old entries count too."""
+    """Whether entries of earlier searches count."""
     prune: bool
     least: float
-    """No leaf is worth less than `least` or more than `most` (infinite: not known, and no pruning at chance nodes)."""
+    """No leaf is worth less than `least` or more than `most` (infinite: unknown, and no pruning at chance nodes)."""
     most: float
     table_from: int
-    """Least depth left at which decisions go to the table."""
+    """Minimum depth left of decisions that go to the table."""
     table_move: bool
     values_from: int
-    """Least depth left at which one-ply values order the actions."""
+    """Minimum depth left of decisions whose actions are ordered by one-ply values."""
     killers: bool
     probe_from: int
-    """Least depth left at which chance nodes probe their outcomes first (Star2)."""
+    """Minimum depth left of chance nodes that probe their outcomes first (Star2)."""
     rare: float
-    """Outcomes less probable than this are valued at once, by the leaf (approximate). Only the code with pruning knows it; `Search`
-    then takes that code for every search."""
+    """Outcomes less probable than this are valued as leaves (approximate). Only the code with pruning reads it, so `Search` uses
+    that code for it."""
     width: int
-    """Most actions searched at a decision with two or more decisions to go (approximate)."""
+    """Maximum number of actions searched at a decision with two or more decisions left (approximate)."""
     symmetries: int
-    """Decisions share an entry of the table with those that so many symmetries of the game turn them into (1: none); with pruning
-    alone."""
+    """Number of symmetries under which decisions share an entry of the table (1: none); only with pruning."""
 
 
-class Buffers(NamedTuple):
+class SearchBuffers(NamedTuple):
     """Scratch and run-time options of one search thread."""
 
     P: Floats
@@ -294,48 +294,48 @@ class Buffers(NamedTuple):
     A: Ints
     """Legal actions, [frame, action]."""
     scores: Floats
-    """What orders them, [frame, action], the highest first; with pruning alone."""
+    """Scores that order them, [frame, action], the highest first; only with pruning."""
     frames: Words
     """The open nodes from the root down, [frame, COLUMNS]."""
     worth: Floats
     """Their values, [frame, WORTHS]."""
     between: Floats
-    """The least and the most that each row can be worth, [row, 2]; outcomes that Star2 probes."""
+    """Bounds of outcomes that Star2 probes, [row, 2]."""
     best: Floats
-    """What the best action so far is worth after each outcome, [row]; outcomes that share their afterstates."""
+    """Value of the best action so far after each outcome, [row]; for outcomes that share their afterstates."""
     killers: Ints
-    """The last two actions that cut a decision, [depth left, 2]; with pruning alone."""
+    """The last two actions that cut a decision, [depth left, 2]; only with pruning."""
     counts: Ints
     deadline: Ints
-    """When the search is to end, [3]: a clock's number and the nanoseconds on it (0: never); and how often that is looked at,
-    POLL or POLL_EXPENSIVE."""
+    """When the search ends, [3]: the number of a clock, its nanoseconds then (0: never), and how often it is read, POLL or
+    POLL_ALWAYS."""
     table: Words
-    """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
+    """Transposition table, [entries, 4]; a power of two, 1: no table. Columns: `leafwise.search.table`."""
     proven: Floats
     """The same memory read as floats."""
     leaves: Words
-    """Memory of leaves valued before, [entries, 2]: second hash of the row, value; one entry is none."""
+    """Cache of leaves, [entries, 2]: second hash of the row, value; 1: no cache."""
     leaf_values: Floats
     """The same memory read as floats."""
     generation: Words
-    """Number of the search, [1]: entries of the table that have another one are old."""
+    """Generation of the search, [1]: entries of the table with another one are old."""
     rows: Array
-    """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
-    options: Options
+    """The row of each entry, [entries, width], to compare instead of hashes; 1: only hashes are compared."""
+    options: CompiledSearchOptions
 
 
 def make_buffers(
-    game: Game, depth: int, entries: int, whole_rows: bool, options: Options, expensive: bool = False
-) -> tuple[Any, Buffers]:
-    """Returns the rows and the other memory of one search thread, whose leaves may be `expensive`."""
+    game: Game, depth: int, entries: int, whole_rows: bool, options: CompiledSearchOptions, cache_values: bool = False
+) -> tuple[Any, SearchBuffers]:
+    """Allocates the rows and the other memory of one search thread; `cache_values` as of `Speed`."""
     levels = depth * game.search.decisions_per_depth + 1
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
     if game.rules.afterstates is not None:
         n += game.max_actions + 1
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
-    leaves = np.zeros((min(entries, EXPENSIVE_LEAF_ENTRIES if expensive else LEAF_ENTRIES), 2), dtype=np.uint64)
-    return game.rows(n), Buffers(
+    leaves = np.zeros((min(entries, COSTLY_LEAF_ENTRIES if cache_values else CHEAP_LEAF_ENTRIES), 2), dtype=np.uint64)
+    return game.rows(n), SearchBuffers(
         P=np.zeros(n),
         A=ints((frames, game.max_actions)),
         scores=np.zeros((frames, game.max_actions)),
@@ -345,7 +345,7 @@ def make_buffers(
         best=np.zeros(n),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
         counts=ints(COUNTS),
-        deadline=np.array([0, 0, POLL_EXPENSIVE if expensive else POLL], dtype=np.int64),
+        deadline=np.array([0, 0, POLL_ALWAYS if cache_values else POLL], dtype=np.int64),
         table=table,
         proven=table.view(np.float64),
         leaves=leaves,
@@ -357,49 +357,49 @@ def make_buffers(
 
 
 Policy = Callable[[Any, Any], Any]
-"""(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""
+"""(rows [n, width], T) -> float [n, game.max_actions]: the weight of each action, at least 0."""
 
-MOST_SIMULATIONS = 1 << 40
-MOST_EXPLORATION = 1e100
+MAX_SIMULATIONS = 1 << 40
+MAX_EXPLORATION = 1e100
 PRIORS = ("uniform", "values", "policy")
 SCALES = ("spread", "span")
 
 
 @dataclass(frozen=True)
 class MctsOptions(BaseOptions):
-    """The options of `Mcts`: their names, types, ranges and defaults, and what each does.
+    """The options of `Mcts`: names, types, ranges, defaults and effects.
 
-    The first line of each is what `Mcts` and the page on searches say of it.
+    `Mcts` and the page on searches quote the first line of each.
     """
 
-    simulations: Annotated[int | None, Range(1, MOST_SIMULATIONS)] = option(None)
+    simulations: Annotated[int | None, Range(1, MAX_SIMULATIONS)] = option(None)
     """Number of simulations in a search.
 
     Default: `game.search.simulations` without `seconds`, no limit with them.
     """
     seconds: Annotated[float | None, SECONDS] = option(None)
     """Time limit of a search; compiling does not count."""
-    exploration: Annotated[float, Range(0, MOST_EXPLORATION)] = option(2.5)
+    exploration: Annotated[float, Range(0, MAX_EXPLORATION)] = option(2.5)
     """The exploration constant of PUCT, in units of `scale`."""
     scale: Annotated[str, OneOf(SCALES)] = option("spread")
     """The unit of exploration: "spread" of the simulations' values, or "span" from the least to the greatest.
 
-    The spread is how far the values of simulations lie from the mean of the action that they tried, as a root mean square over the
-    tree, so that one constant fits games whose actions differ much or hardly, with chance or without (as KataGo's "dynamic
-    variance-scaled cPUCT" does for each node). The span is of all values seen (Schrittwieser et al., "Mastering Atari, Go, chess
-    and shogi by planning with a learned model", 2020).
+    The spread is the root mean square, over the tree, of the distance from a simulation's value to the mean of its action. With it
+    one constant fits games whose actions differ much or little, with chance or without; KataGo's "dynamic variance-scaled cPUCT"
+    does so for each node. The span is that of all values seen (Schrittwieser et al., "Mastering Atari, Go, chess and shogi by
+    planning with a learned model", 2020).
     """
     prior: str | Policy | None = option(None)  # noqa: RUF009  (a field)
     """Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
 
-    "policy": the leaf's own, of a network with a value and a policy, which is asked once for both (the default for such). "values":
-    a new node's actions are valued one ply deep, chance averaged, and better ones are tried first, which costs a leaf or more for
-    each (the default for other leaves). "uniform": one leaf a simulation, no action is preferred (what leaves without a compiled
-    value and roll-outs get). Or a policy: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
+    "policy": the evaluator's own policy; one call returns value and policy (the default for networks that have both). "values":
+    the actions of a new node are valued one ply deep, which costs a leaf or more for each (the default for other evaluators).
+    "uniform": one leaf a simulation, all actions alike (evaluators without a compiled value, and roll-outs). A function: (rows
+    [n, width], T) -> float [n, game.max_actions], at least 0.
     """
     temperature: Annotated[float, Range(0, above=True, below=True)] = option(0.4)
     """Temperature of the prior "values": a softmax over one-ply values, scaled to 0 to 1 at each node."""
-    gumbel: Annotated[int, Range(0, MOST_SIMULATIONS)] = option(0)
+    gumbel: Annotated[int, Range(0, MAX_SIMULATIONS)] = option(0)
     """Number of root actions for sequential halving with Gumbel noise; 0: PUCT chooses at the root too.
 
     Needs `simulations` (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
@@ -411,7 +411,7 @@ class MctsOptions(BaseOptions):
     """
     reuse: bool = option(True)
     """Keeps the tree of the previous search if the position is in it."""
-    memory_mb: Annotated[float, Range(1, MOST_MB)] = option(64.0)
+    memory_mb: Annotated[float, Range(1, MAX_MB)] = option(64.0)
     """Size of the tree in MB."""
     at_once: Annotated[int, Range(1, 1 << 16)] = option(64, in_text=False)
     """Maximum number of leaves valued in one batch, if the leaf is not compiled or the prior is a function."""
@@ -423,7 +423,7 @@ class MctsOptions(BaseOptions):
     """Seed of the random numbers; the same seed and number of simulations give the same tree."""
 
     def resolved(self, game: Game, evaluator: Evaluator) -> MctsOptions:
-        """Returns the options in range, those that depend on the game and the leaf resolved; raises ValueError in one line."""
+        """Checks the options and fills in the defaults that depend on game and evaluator; raises ValueError in one line."""
         simulations, prior = self.simulations, self.prior
         has_policy = evaluator.policy is not None or evaluator.batch_policy is not None
         if simulations is None and self.seconds is None:
@@ -432,12 +432,12 @@ class MctsOptions(BaseOptions):
             prior = "policy" if has_policy else "values"
         if prior == "values" and (evaluator.value is None or evaluator.python_only):
             prior = "uniform"
-        found = check_fields(replace(self, simulations=simulations, prior=prior), "mcts")
+        options = check_fields(replace(self, simulations=simulations, prior=prior), "mcts")
         if not callable(prior) and prior not in PRIORS:
             expected = f"a prior among {', '.join(PRIORS)} or a function of rows"
             raise UserError(f"mcts: expected {expected}, got {prior!r}")
         if prior == "policy" and not has_policy:
             raise UserError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
-        if found.gumbel and found.simulations is None:
-            raise UserError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")
-        return found
+        if options.gumbel and options.simulations is None:
+            raise UserError(f"mcts: expected gumbel together with simulations, got gumbel={self.gumbel!r} alone")
+        return options

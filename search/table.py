@@ -1,8 +1,8 @@
 """The transposition table: bounds of decisions by row and depth, in pairs of entries of 32 bytes.
 
-The game's own key says where a pair stands; the rest of that key and a second, independent hash of the row say whether
-an entry is the row's (64 + 29 bits besides the place). The first entry of a pair keeps the deepest, the second the
-newest. Entries of an earlier search are told by their generation.
+The game's own key gives the place of a pair. The rest of that key and a second, independent hash of the row identify the row
+of an entry (64 + 29 bits besides the place). The first entry of a pair keeps the deepest search, the second the newest. The
+generation tells entries of earlier searches apart.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import mix
 
 if TYPE_CHECKING:
-    from leafwise.search.search_options import Buffers
+    from leafwise.search.search_options import SearchBuffers
 
 ENTRY_BYTES = 32
 CHECK_WORD, DATA, LOW, HIGH = 0, 1, 2, 3
@@ -43,7 +43,7 @@ def second_hash(S, i):
 
 @jit(inline=True)
 def is_entry(S, B, i, e, owner, check):
-    """Whether entry e is that of row i."""
+    """Whether entry e belongs to row i."""
     same = TAG_MASK if B.options.recall else OWNER_MASK
     if B.table[e, CHECK_WORD] != check or (B.table[e, DATA] ^ owner) & same:
         return False
@@ -56,7 +56,7 @@ def is_entry(S, B, i, e, owner, check):
 
 @jit(inline=True)
 def find_entry(S, B, i, h, check):
-    """Returns the entry of row i with hashes h and check; -1 if there is none."""
+    """Returns the entry of row i, whose hashes are h and check; -1 if there is none."""
     first = np.int64(h & np.uint64(B.table.shape[0] - 1)) & ~1
     owner = (h & TAG_MASK) | (B.generation[0] << GENERATION_AT)
     if is_entry(S, B, i, first, owner, check):
@@ -68,7 +68,7 @@ def find_entry(S, B, i, h, check):
 
 @jit(inline=True)
 def store_entry(S, B, i, h, check, left, move, low, high):
-    """Stores what is proven of row i, `left` decisions deep."""
+    """Stores the proven bounds of row i, `left` decisions deep."""
     first = np.int64(h & np.uint64(B.table.shape[0] - 1)) & ~1
     owner = (h & TAG_MASK) | (B.generation[0] << GENERATION_AT)
     e = first
@@ -91,8 +91,8 @@ def store_entry(S, B, i, h, check, left, move, low, high):
             B.rows[e, w] = S[i, w]
 
 
-def begin_search(B: Buffers) -> None:
-    """Makes old ones of the entries of the table, and forgets the killers."""
+def begin_search(B: SearchBuffers) -> None:
+    """Starts a new generation of entries, and clears the killers."""
     generation = (int(B.generation[0]) + 1) % GENERATIONS
     if generation == 0:
         B.table[:] = 0

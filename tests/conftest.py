@@ -1,4 +1,4 @@
-"""Options of the whole suite, and how it is run."""
+"""Options and order of the whole suite."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ pytest.register_assert_rewrite("contract", "running")
 from running import groups  # noqa: E402
 from running.campaign import Campaign, new_campaign, print_counts  # noqa: E402
 
-# Networks of tests are so small that torch's threads only wait, which costs processor time. Processes inherit it.
+# Networks of tests are small: torch's threads would only wait, which costs processor time. Child processes inherit this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# What is compiled and loaded is told where the machine is slow enough; tests compare all that commands print.
+# Slow compilation and loading print notes, but tests compare the whole output.
 os.environ["LEAFWISE_QUIET"] = "1"
 
-# A background job starts with Ctrl-C ignored, and so would every process that a test starts.
+# A background job ignores Ctrl-C, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--regenerate-golden", action="store_true", help="write tests/golden/*.txt anew instead of comparing with them"
+        "--regenerate-golden", action="store_true", help="write tests/golden/*.txt instead of comparing with them"
     )
-    parser.addoption("--costs", action="store_true", help="print CPU seconds by file and the workers' peak memory")
+    parser.addoption("--costs", action="store_true", help="print processor time by file and peak memory by worker")
     parser.addoption(
-        "--campaign-seconds", type=float, help="seconds of all campaigns together (default: each is carried out whole)"
+        "--campaign-seconds", type=float, help="seconds of all campaigns together (default: each runs whole)"
     )
-    parser.addoption("--campaign-seed", type=int, default=0, help="what the campaigns draw from")
+    parser.addoption("--campaign-seed", type=int, default=0, help="seed of the campaigns")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,5 +56,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture
 def campaign(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Campaign:
-    """Carries a campaign out; for tests with the marker of that name."""
+    """Runs a campaign; for tests with the marker of that name."""
     return new_campaign(request, record_property)

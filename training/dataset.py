@@ -38,15 +38,15 @@ from leafwise.models.players import player
 from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.openings import PLAYER, derived
-from leafwise.training.execution import check_places, in_pieces, map_pieces
+from leafwise.training.execution import check_backend, in_pieces, map_pieces
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.types import Json, Tensors
 
 OBSERVATIONS, FINAL = "observations", "final_observations"
-"""The arrays of what is seen at each decision and at each end; where it is several arrays by name, `observations.NAME`."""
+"""Arrays of observations at decisions and at ends; if an observation has several arrays by name, `observations.NAME`."""
 MOST_GAMES = 1_000_000
 EXPLORATION = 0.1
-"""Share of random moves where nothing is said and chance does not tell one game from another."""
+"""Default share of random moves in games without chance, which would otherwise all be the same."""
 FIELDS = {
     "masks": "int8 [n, A]: 1 for each legal action",
     "actions": "int64 [n]: the action played",
@@ -60,7 +60,7 @@ FIELDS = {
     "games": "int64 [n]: the game, an index into seeds",
     "seeds": "int64 [games]: the seed of each game; `env.reset(seed=...)` starts the same",
 }
-"""The other arrays, for n decisions in the order in which they were made, and what they hold."""
+"""The other arrays, for n decisions in order of play, and their contents."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def check(
     """Raises ValueError for arguments that `collect_dataset` cannot use."""
     if not 1 <= games <= MOST_GAMES:
         raise UserError(f"dataset: expected 1 to {MOST_GAMES:,} games, got {games!r}")
-    check_places(processes, cluster)
+    check_backend(processes, cluster)
     if not 0 <= first_seed <= SELECTION_SEED - games:
         raise UserError(
             f"dataset: expected seeds for training, 0 to {SELECTION_SEED - 1:,}, got {first_seed!r} to {first_seed + games - 1!r}"
@@ -178,15 +178,15 @@ def play_piece(
     game: Game, text: str, opponent: str, exploration: float, first_seed: int, numbers: Sequence[int]
 ) -> Tensors:
     """Plays the games of these numbers with new players; returns their arrays, without the seeds."""
-    own = player(text, game, seed=first_seed + numbers[0])
-    other = player(opponent, game, seed=first_seed + numbers[0] + 1) if opponent else None
+    recorded_player = player(text, game, seed=first_seed + numbers[0])
+    opponent_player = player(opponent, game, seed=first_seed + numbers[0] + 1) if opponent else None
     observer, parts = Observer(game), []
     for number in numbers:
-        seats: list[Player | None] = [own, own]
-        if other is not None:
+        seats: list[Player | None] = [recorded_player, recorded_player]
+        if opponent_player is not None:
             seats[1 - number % 2] = None
-        decisions, end = play(game, seats, other, first_seed + number, exploration)
-        if decisions:  # the opponent may win before the player has a turn
+        decisions, end = play(game, seats, opponent_player, first_seed + number, exploration)
+        if decisions:  # the opponent may win before the player's first turn
             parts.append(arrays_of(observer, decisions, end, number))
     if not parts:
         raise UserError(f"dataset: expected a game in which {text!r} has a turn, got none of seeds from {first_seed}")
@@ -198,7 +198,7 @@ def play(
 ) -> tuple[list[Decision], State]:
     """Plays one game; returns the decisions of the players in `seats`, and the end of the game.
 
-    Its chance is that of `env.reset(seed=seed)`; `other` plays where nobody sits, and draws as the environment's opponent does.
+    Chance is that of `env.reset(seed=seed)`. `other` plays the empty seats, with the random numbers of the environment's opponent.
     """
     stream, moves = new_stream(seed), new_stream(int(mix(np.uint64(seed) ^ GOLDEN)))
     both = streams_of_both(game, seed, stream) if game.players == 2 and other is None else None
@@ -209,14 +209,14 @@ def play(
     decisions: list[Decision] = []
 
     def choose(state: State) -> int:
-        own = seats[state.current_player]
-        if own is None:
+        who = seats[state.current_player]
+        if who is None:
             assert other is not None
             draw_from(other, stream)
             return other.choose(state)
         if both is not None:
-            draw_from(own, both[state.current_player])
-        choice, value = decide(own, state)
+            draw_from(who, both[state.current_player])
+        choice, value = decide(who, state)
         action = choice
         if exploration and uniform(moves) < exploration:
             action = state.legal_actions[int(below(moves, len(state.legal_actions)))]
@@ -227,10 +227,10 @@ def play(
 
 
 def streams_of_both(game: Game, seed: int, stream: Words) -> list[Words]:
-    """Returns the random numbers of a player that plays both sides, by seat; `stream` is that of chance.
+    """Returns the random streams of a player that plays both sides, by seat; `stream` is that of chance.
 
-    Either side is the other's opponent in an environment, and draws what that would draw: both in a game without chance; with
-    chance the second side alone, whose draws come between those of chance.
+    Each side draws the same numbers as an environment's opponent. In a game of chance this holds for the second side only, whose
+    draws come between those of chance.
     """
     if game.max_stages:
         return [new_stream(derived(seed, PLAYER)), stream]
@@ -243,15 +243,15 @@ def draw_from(who: Player, stream: Words) -> None:
         who.stream = stream
 
 
-def decide(own: Player, state: State) -> tuple[int, float]:
+def decide(who: Player, state: State) -> tuple[int, float]:
     """Returns a player's action, and its search value for the player who acts (nan without one)."""
-    if not isinstance(own, SearchPlayer):
-        return own.choose(state), np.nan
-    if isinstance(own, GreedyPlayer):
-        return own.choose(state), own.search(state).value
-    found = own.search(state)
-    assert found.action is not None
-    return found.action, found.value
+    if not isinstance(who, SearchPlayer):
+        return who.choose(state), np.nan
+    if isinstance(who, GreedyPlayer):
+        return who.choose(state), who.search(state).value
+    result = who.search(state)
+    assert result.action is not None
+    return result.action, result.value
 
 
 def arrays_of(observer: Observer, decisions: Sequence[Decision], end: State, number: int) -> Tensors:
@@ -264,8 +264,8 @@ def arrays_of(observer: Observer, decisions: Sequence[Decision], end: State, num
     seen = observer(np.array(rows), viewers=np.concatenate([players, players[last]]))
     sign, rewards = np.where(players == 1, -1.0, 1.0), np.zeros(n)
     for seat in (0, 1):
-        own = np.flatnonzero(players == seat)
-        rewards[own] = sign[own] * np.diff(np.append(seen.returns[own], result))
+        decided = np.flatnonzero(players == seat)
+        rewards[decided] = sign[decided] * np.diff(np.append(seen.returns[decided], result))
     named = {f".{name}": array for name, array in seen.obs.items()} if isinstance(seen.obs, dict) else {"": seen.obs}
     return {
         **{f"{OBSERVATIONS}{name}": array[:n] for name, array in named.items()},
@@ -283,9 +283,9 @@ def arrays_of(observer: Observer, decisions: Sequence[Decision], end: State, num
 
 
 PREFIX = "minari:"
-"""What begins the name of a dataset that goes to Minari's store: `minari:NAME-v0`, `minari:NAMESPACE/NAME-v0`."""
+"""Prefix of datasets in Minari's store: `minari:NAME-v0`, `minari:NAMESPACE/NAME-v0`."""
 FORMAT = "hdf5"
-"""Minari's own default: one file for all episodes (its Arrow storage writes two files an episode, in quadratic time)."""
+"""Minari's default: one file for all episodes (its Arrow storage writes two files per episode, in quadratic time)."""
 INFOS = {
     "action_mask": "int8 [n + 1, A]: 1 for each legal action; all ones at the end",
     "value": "float64 [n + 1]: the search's value for the player, in the leaf's unit; nan at the end and where none is told",
@@ -335,11 +335,9 @@ def write_episodes(name: str, dataset: Dataset) -> Path:
 
     game = registry.game(dataset.about["game"]).variant(**dataset.about["options"])
     dataset_id = name.removeprefix(PREFIX)
-    temporary = (
-        get_dataset_path() / f".{dataset_id.replace('/', '.')}.{os.getpid()}"
-    )  # Minari passes over hidden folders
+    temporary = get_dataset_path() / f".{dataset_id.replace('/', '.')}.{os.getpid()}"  # Minari ignores hidden folders
     temporary.parent.mkdir(parents=True, exist_ok=True)
-    temporary.mkdir()  # itself: a link in its place is refused
+    temporary.mkdir()  # raises if a link exists there
     try:
         (temporary / "data").mkdir()
         storage = MinariStorage.new(
@@ -353,7 +351,7 @@ def write_episodes(name: str, dataset: Dataset) -> Path:
         storage.update_metadata({"dataset_id": dataset_id, **metadata(game, dataset)})
         groups = episode_rows(dataset)
         storage.update_episodes(buffers(dataset, groups))
-        storage.update_episode_metadata([told(dataset, rows) for rows in groups], range(len(groups)))
+        storage.update_episode_metadata([episode_metadata(dataset, rows) for rows in groups], range(len(groups)))
         namespace = parse_dataset_id(dataset_id)[0]
         if namespace is not None and namespace not in list_local_namespaces():
             create_namespace(namespace)
@@ -364,9 +362,9 @@ def write_episodes(name: str, dataset: Dataset) -> Path:
 
 
 def env_spec(game: Game, about: Json) -> EnvSpec | None:
-    """Returns the environment that `recover_environment` makes, against the dataset's opponent; None if the game has no id.
+    """Returns the environment for `recover_environment`, with the dataset's opponent; None if the game has no id.
 
-    Where the player played both sides, it is its own opponent.
+    A player that played both sides is its own opponent.
     """
     short = registry.variant_id(game) or next(iter(game.ids), None)
     if short is None:
@@ -397,13 +395,13 @@ def metadata(game: Game, dataset: Dataset) -> Json:
 
 
 def episode_rows(dataset: Dataset) -> list[Ints]:
-    """Returns the rows of each episode, which are those of one player in one game, by game and player."""
+    """Returns the rows of each episode, by game and player. An episode is the decisions of one player in one game."""
     whose = 2 * dataset.arrays["games"] + dataset.arrays["players"]
     order = np.argsort(whose, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(whose[order])) + 1)
 
 
-def told(dataset: Dataset, rows: Ints) -> Json:
+def episode_metadata(dataset: Dataset, rows: Ints) -> Json:
     """Returns Minari's metadata of an episode, without its seed."""
     arrays, first = dataset.arrays, rows[0]
     return {
@@ -439,7 +437,7 @@ def buffers(dataset: Dataset, groups: list[Ints]) -> Iterator[Any]:
 
 
 def seen(arrays: Tensors, rows: Ints, end: int) -> Any:
-    """Returns the observations of an episode, its last one included, as one array or a dict of them."""
+    """Returns the observations of an episode, including the last, as one array or a dict of arrays."""
     names = [name.removeprefix(OBSERVATIONS) for name in arrays if name.startswith(OBSERVATIONS)]
     whole = {
         name: np.concatenate([arrays[OBSERVATIONS + name][rows], arrays[FINAL + name][end : end + 1]]) for name in names
@@ -448,10 +446,10 @@ def seen(arrays: Tensors, rows: Ints, end: int) -> Any:
 
 
 ABOUT = "about"
-"""The array (in Parquet the metadata) of JSON that says how a dataset came about."""
+"""Array (in Parquet: metadata) with a dataset's provenance as JSON."""
 SEEDS = "seeds"
 SHAPES = "shapes"
-"""Parquet holds rows of flat lists; the shape of each entry of a column stands in the metadata."""
+"""Metadata of Parquet files: the shape of each column's entries, which are stored as flat lists."""
 FORMATS = (".npz", ".parquet")
 
 
@@ -511,7 +509,7 @@ def read_dataset(path: str | os.PathLike[str]) -> Dataset:
 
 
 def _parquet(dataset: Dataset) -> bytes:
-    """Returns one row for each decision; the seeds of the games stand in each of their rows, final observations in the last."""
+    """Returns one row per decision. Each row has its game's seed; only last decisions have final observations."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -540,7 +538,7 @@ def _column(array: Array) -> Any:
 
 
 def _sparse_column(array: Array, where: Bools) -> Any:
-    """Returns an array [m, ...] as a column of lists that are empty but for the m rows of `where`."""
+    """Returns an array [m, ...] as a column of lists, which are empty except in the m rows of `where`."""
     import pyarrow as pa
 
     size = array[0].size if len(array) else 0
@@ -552,11 +550,11 @@ def _from_parquet(file: Path) -> Dataset:
     import pyarrow.parquet as pq
 
     table = pq.read_table(file)
-    told = {
+    metadata = {
         key.decode(): json.loads(text) for key, text in table.schema.metadata.items() if key.decode() in (ABOUT, SHAPES)
     }
-    about, arrays = told[ABOUT], {}
-    for name, shape in told[SHAPES].items():
+    about, arrays = metadata[ABOUT], {}
+    for name, shape in metadata[SHAPES].items():
         column = table.column(name).combine_chunks()
         flat = (column.flatten() if shape or name.startswith(FINAL) else column).to_numpy(zero_copy_only=False)
         arrays[name] = flat.reshape(-1, *shape)

@@ -1,6 +1,6 @@
 """Compiled games for methods, matches and evaluations: steps, searches, openings, records, matches, single-player games.
 
-A position is played at row HERE of a `Table`; the search uses the rows after it. `T` are the game's tables, with the leaf's
+A position is played at row HERE of a `GameTable`; the search uses the rows after it. `T` are the game's tables, with the leaf's
 weights.
 """
 
@@ -26,7 +26,14 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
 from leafwise.search.compiled import CompiledSearch, compiled_search
-from leafwise.search.search_options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
+from leafwise.search.search_options import (
+    ROUNDED,
+    TABLE_FROM,
+    CompiledSearchOptions,
+    SearchBuffers,
+    SearchOptions,
+    make_buffers,
+)
 from leafwise.training.types import Logged
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
@@ -68,10 +75,10 @@ def make_settle_to_stage(game: Game, valued: int) -> Compiled:
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
 """Counters: games, decisions played after the opening, games won by player 0."""
 TIE = 1e-9
-"""A search of another action has its window begin so far below the best value, so that values alike are seen to be."""
+"""The window for another action begins this far below the best value, so that equal values are recognized."""
 TABLE_MB = 2.0
 ROOM = 2000
-"""Positions beyond those asked for, since games are recorded whole."""
+"""Room for positions beyond the requested number, because games are recorded whole."""
 
 
 def logged_games(counts: Ints, positions: int, seconds: float) -> Logged:
@@ -81,45 +88,45 @@ def logged_games(counts: Ints, positions: int, seconds: float) -> Logged:
     return shares | {"time/fps": positions / seconds}
 
 
-class Table(NamedTuple):
-    """Memory of one player: rows, scratch of the search, a random stream."""
+class GameTable(NamedTuple):
+    """Memory for games: rows, scratch of the searches, a random stream."""
 
     S: Array
     """Rows: HERE, AFTER, and those of its searches."""
-    buffers: Buffers
-    other_buffers: Buffers
-    """Scratch of a second leaf's searches: what is remembered of one says nothing of another."""
+    buffers: SearchBuffers
+    other_buffers: SearchBuffers
+    """Scratch for searches of a second leaf, whose cached values differ."""
     A: Ints
     """Legal actions, [max_actions]."""
     R: Words
     """Random stream, [2]."""
     chosen: Ints
-    """[1]: the action that `best_action` found."""
+    """[1]: the action that `best_action` chose."""
     counts: Ints
-    """[3], as GAMES and the names beside it say."""
+    """[3]: counters, at the indices GAMES, PLIES and WON_BY_FIRST."""
 
 
-def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, **limits: Any) -> Table:
+def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, **limits: Any) -> GameTable:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`.
 
-    In a two-player game they prune, at chance nodes too by the bounds of `evaluator`; `limits` are options of `Search`: rare,
-    nodes.
+    In a two-player game the searches prune, at chance nodes too if `evaluator` has bounds. `limits` are options of `Search`:
+    rare, nodes.
     """
-    expensive = evaluator is not None and evaluator.speed.cache_values
+    cache_values = evaluator is not None and evaluator.speed.cache_values
     remember = game.players == 2 or game.search.decisions_per_depth > 1
     if depth <= TABLE_FROM and game.search.decisions_per_depth == 1:
-        expensive = expensive and game.max_outcomes > 0  # without chance few leaves are met twice,
-        remember = remember and expensive  # and the table would stay empty
+        cache_values = cache_values and game.max_outcomes > 0  # without chance few leaves come twice
+        remember = remember and cache_values  # else the table would stay empty
     given = SearchOptions(depth=depth, table_mb=TABLE_MB if remember else 0.0, **limits)
     options = given.compiled(game, *(value_bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
-    # `share_out` multiplies it by the actions of the decision that is searched
+    # `share_out` multiplies the node cost by the number of root actions
     cutoff, node_cost = given.share(1, given.nodes or 0)
     options = options._replace(cutoff=cutoff, node_cost=node_cost)
     entries = given.entries(game)
     (rows, buffers), (_, other_buffers) = (
-        make_buffers(game, depth + 1, entries, False, options, expensive) for _ in range(2)
+        make_buffers(game, depth + 1, entries, False, options, cache_values) for _ in range(2)
     )
-    return Table(
+    return GameTable(
         S=rows,
         buffers=buffers,
         other_buffers=other_buffers,
@@ -144,13 +151,15 @@ def guide_of(game: Game, name: str) -> Evaluator | None:
 
 @jit(inline=True)
 def share_out(B, actions):
-    """Returns the buffers of searches below so many root actions, which share the limit of work."""
+    """Returns buffers for the searches below this number of root actions, which share the limit of nodes."""
     node_cost = B.options.node_cost * actions
-    options = Options(node_cost * ROUNDED, node_cost, *B.options[2:])  # the cutoff and the node cost come first
-    return Buffers(*B[:-1], options)  # type: ignore[call-arg]  # and the options last
+    options = CompiledSearchOptions(
+        node_cost * ROUNDED, node_cost, *B.options[2:]
+    )  # the cutoff and the node cost come first
+    return SearchBuffers(*B[:-1], options)  # type: ignore[call-arg]  # and the options last
 
 
-def forget(table: Table) -> None:
+def forget(table: GameTable) -> None:
     """Clears cached leaf values; call it after a change of the leaf's weights."""
     for buffers in (table.buffers, table.other_buffers):
         buffers.table[:] = 0
@@ -158,29 +167,28 @@ def forget(table: Table) -> None:
         buffers.killers[:] = -1
 
 
-def search_of(game: Game, found: CompiledSearch) -> tuple[Compiled, Compiled]:
-    """Returns the search of compiled games, `search(S, buffers, i, top, depth, lower, upper, T)`, pruning for two players.
+def search_of(game: Game, compiled: CompiledSearch) -> tuple[Compiled, Compiled]:
+    """Returns `search(S, buffers, i, top, depth, lower, upper, T)`, which prunes for two players, and its `last_step`.
 
-    And its `last_step`, which without the depth says at once what most rows with no decision to go are worth: calling a search
-    takes as long as valuing a leaf.
+    `last_step` has no depth. It values most rows at depth 0 at once, because a call of the search takes as long as a leaf.
     """
     if game.players == 2:
-        return found.pruning, found.last_step
-    return found.plain, bind(game.room, inline=True)(never_at_once)
+        return compiled.pruning, compiled.last_step
+    return compiled.plain, bind(game.room, inline=True)(never_at_once)
 
 
 def never_at_once(S, B, row, top, lower, upper, T):
-    """Says that a row with no decision to go is to be searched."""
+    """A `last_step` that leaves every row to the search."""
     return False, 0.0
 
 
-def make_best_action(game: Game, found: CompiledSearch) -> Compiled:
+def make_best_action(game: Game, compiled: CompiledSearch) -> Compiled:
     """Returns `best_action(table, buffers, depth, T)`.
 
     It searches row HERE, writes the best action, ties broken at random, to `table.chosen`, and returns its value for
     player 0.
     """
-    search, last_step = search_of(game, found)
+    search, last_step = search_of(game, compiled)
     rules = game.rules
     current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
     considered = rules.candidates or rules.legal_actions
@@ -233,7 +241,7 @@ def make_random_action(game: Game) -> Compiled:
 def make_open_game(game: Game) -> Compiled:
     """Returns `open_game(table, plies, T)`.
 
-    It starts a game at row HERE, with up to `plies` random actions after which it is not over, unless it is stopped.
+    It starts an unfinished game at row HERE after up to `plies` random actions; a stop signal ends it early.
     """
     rules = game.rules
     initial_state, apply_action, current_player = rules.initial_state, rules.apply_action, rules.current_player
@@ -260,8 +268,8 @@ def make_open_game(game: Game) -> Compiled:
 
 
 CHOSEN, EXPLORED, AFTERSTATE, EXACT, CONTINUED = 0, 1, 2, 3, 4
-"""Kinds of positions: the search's action was played, another one was, chance was to act; the value is the true one; the search's
-action was played, within a turn that counts as one."""
+"""Kinds of positions. CHOSEN: the search's action was played. EXPLORED: another action was played. AFTERSTATE: chance acts. EXACT:
+the value is exact. CONTINUED: the search's action was played within a turn that counts as one step."""
 
 
 class Record(NamedTuple):
@@ -270,15 +278,15 @@ class Record(NamedTuple):
     rows: Array
     """[n, width]"""
     targets: Floats
-    """What the position is worth to the player who acts, [n]."""
+    """Target value for the player who acts, [n]."""
     values: Floats
     """Scratch: root value for player 0, [n]."""
     kinds: NDArray[np.int8]
-    """Scratch: CHOSEN or another of the names beside it, [n]."""
+    """Scratch: kind of the position, CHOSEN to CONTINUED, [n]."""
     first: Ints
-    """Scratch: which position is the first of the same game, [n]."""
+    """Scratch: index of the first position of the same game, [n]."""
     outcomes: Floats
-    """Scratch: how the game ended for player 0, [n]."""
+    """Scratch: outcome of the game for player 0, [n]."""
 
 
 def new_record(game: Game, n: int) -> Record:
@@ -307,7 +315,7 @@ def make_write_targets(game: Game) -> Compiled:
     return write_targets
 
 
-class Kernels(NamedTuple):
+class GameKernels(NamedTuple):
     """The compiled entry points. They are compiled when they are first called."""
 
     play_matches: Compiled
@@ -318,30 +326,30 @@ class Kernels(NamedTuple):
     """(table, rows, depth, actions, T)"""
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+def kernels(game: Game, evaluator: Evaluator) -> GameKernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
     return _compiled(game.with_defaults, compiled_search(game, evaluator))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch) -> Kernels:
-    best_action, leaf_value = make_best_action(game, found), found.leaf_value
+def _compiled(game: Game, compiled: CompiledSearch) -> GameKernels:
+    best_action, leaf_value = make_best_action(game, compiled), compiled.leaf_value
     current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
 
     @bind(game.room, inline=True)
-    def act(table, own, depth, options, T):
-        """Returns the action of a search to a depth, which has no other options, as `make_play_matches` asks for it."""
-        best_action(table, table.buffers if own else table.other_buffers, depth, T)
+    def act(table, is_own, depth, options, T):
+        """Returns the action of a search to a depth, for `make_play_matches`; `options` is unused."""
+        best_action(table, table.buffers if is_own else table.other_buffers, depth, T)
         return table.chosen[0]
 
     @bind(game.room)
     def play_games(table, keys, depth, plies, by_search, values, players, returns, ends, T):
         """Plays a game per key of `keys` [games].
 
-        As long as there is room, `values` and `players` [n] get what the leaf says of each decision, or with `by_search` what the
-        search says it is worth to the player to move, and who that is, one game after another; `returns` [games] player 0's
-        return, `ends` [games] where a game's decisions end.
+        `values` and `players` [n] get the value and the player of each decision, one game after another, while there is room. The
+        value is the leaf's, or with `by_search` the search's for the player to move. `returns` [games] are player 0's returns,
+        `ends` [games] the indices after each game's last decision.
         """
         S, R = table.S, table.R
         n = 0
@@ -364,15 +372,15 @@ def _compiled(game: Game, found: CompiledSearch) -> Kernels:
             ends[g] = n
 
     matches = make_play_matches(game, nothing_to_begin, act)
-    return Kernels(matches, play_games, make_choose_actions(game, best_action))
+    return GameKernels(matches, play_games, make_choose_actions(game, best_action))
 
 
 def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
     """Returns `play_matches(table, keys, results, effort, plies, options, T, other)`.
 
-    It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
-    player of `T`, first seat first. `begin(table)` begins a game, `act(table, own, effort, options, T)` returns the action of the
-    player of `T` (`own`), or of the other, at row HERE.
+    It plays an opening per key of `keys` [n] from both seats against the tables `other`. `results` [n, 2] are the returns of the
+    player of `T`, first seat first. `begin(table)` begins a game. `act(table, is_own, effort, options, T)` returns an action at row
+    HERE: of the player of `T` (`is_own`), or of the other player.
     """
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
@@ -440,22 +448,22 @@ def make_transform_rows(game: Game) -> Compiled:
 
 
 LONGEST = 30_000
-"""Decisions of a game for which there is room, on average over those that are played at once."""
+"""Room for decisions, per game, on average over the games of a batch."""
 BATCH = 50
-"""Games played before the clock is read, and as one piece of work."""
+"""Number of games in a batch, which is one job."""
 
 
-class Played(NamedTuple):
+class PlayedGames(NamedTuple):
     """Games in the order of their seeds."""
 
     scores: Floats
     """[games]: returns of player 0."""
     values: Floats
-    """[decisions]: what was said of each, as `play_games` tells, one game after another."""
+    """[decisions]: value of each decision, as `play_games` writes it, one game after another."""
     players: Ints
-    """[decisions]: who made it."""
+    """[decisions]: player of each decision."""
     ends: Ints
-    """[games]: where a game's decisions end."""
+    """[games]: index after each game's last decision."""
     seconds: float
     """Processor time."""
 
@@ -468,13 +476,13 @@ class Played(NamedTuple):
         return self.scores[self.game_of()]
 
     @classmethod
-    def joined(cls, parts: Sequence[Played]) -> Played:
+    def joined(cls, parts: Sequence[PlayedGames]) -> PlayedGames:
         """Returns the games of parts, one after another."""
         scores, values, players, ends, seconds = zip(*parts, strict=True)
         before = np.cumsum([0, *map(len, values[:-1])])
         moved = [end + n for end, n in zip(ends, before, strict=True)]
-        returns, said, who, last = (np.concatenate(one) for one in (scores, values, players, moved))
-        return cls(returns, said, who, last, sum(seconds))
+        returns, all_values, all_players, all_ends = (np.concatenate(one) for one in (scores, values, players, moved))
+        return cls(returns, all_values, all_players, all_ends, sum(seconds))
 
 
 def play_batches(
@@ -487,11 +495,11 @@ def play_batches(
     plies: int = 0,
     nodes: int = 0,
     by_search: bool = False,
-) -> Iterator[Played]:
-    """Yields games of a search with itself, each from its seed, at most `batch` at once, after up to `plies` random moves.
+) -> Iterator[PlayedGames]:
+    """Yields games of a search with itself, one per seed, at most `batch` at once, after up to `plies` random moves.
 
-    `nodes` bounds the decisions that a search looks at, as in `Search` (0: no limit). Raises ValueError for games with more
-    decisions than there is room for.
+    `nodes` limits the decisions that a search visits, as in `Search` (0: no limit). Raises ValueError for games with too many
+    decisions.
     """
     table, T = new_table(game, depth, 0, evaluator, nodes=nodes), game.tables(evaluator)
     run = kernels(game, evaluator).play_games
@@ -505,12 +513,12 @@ def play_batches(
         spent = time.process_time() - begun
         if (n := int(ends[-1])) > len(values):
             raise UserError(f"{game.name}: expected games of at most {LONGEST:,} decisions, got {n:,} in {len(keys)}")
-        yield Played(returns, values[:n].copy(), players[:n].copy(), ends, spent)
+        yield PlayedGames(returns, values[:n].copy(), players[:n].copy(), ends, spent)
 
 
 def play_solo(
     game: Game, evaluator: Evaluator, first_seed: int, games: int, *, depth: int = 1, nodes: int = 0
-) -> Played:
+) -> PlayedGames:
     """Plays single-player games with seeds from `first_seed`."""
     seeds = range(first_seed, first_seed + games)
-    return Played.joined(list(play_batches(game, evaluator, seeds, BATCH, depth=depth, nodes=nodes)))
+    return PlayedGames.joined(list(play_batches(game, evaluator, seeds, BATCH, depth=depth, nodes=nodes)))

@@ -17,15 +17,15 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.modules import (
-    OVER,
+    ROUNDING,
     FirstOnly,
     TorchNetwork,
-    asked,
     bounds_of,
+    checked_outputs,
     need_memory,
     reason_of,
     size_of,
-    some_inputs,
+    trial_inputs,
 )
 from leafwise.models.network import Module, Says, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
@@ -33,10 +33,10 @@ from leafwise.models.sparse import SparseNetwork, SparseWeights
 from leafwise.training.execution.generations import key_of
 from leafwise.training.types import Tensors
 
-MOST = 1 - 1e-6
-"""A module's number nearer to the end of its range counts as this where it is learned."""
-TO_LEARN = 5
-"""Times that a module's numbers are held while it learns: as first built, as it is, its gradients, and two for Adam."""
+LARGEST_VALUE = 1 - 1e-6
+"""Values of a module are clipped to this absolute value before the inverse of tanh or the logistic function."""
+COPIES_TO_TRAIN = 5
+"""Number of copies of a module's weights during training: the initial and current ones, gradients, and two of Adam."""
 
 
 class SparseModule(nn.Module):
@@ -74,7 +74,7 @@ class SparseModule(nn.Module):
         return self.linear_layers[-1](x)
 
     def last_layer(self) -> tuple[Tensor, Tensor]:
-        """Returns weights [outputs, m] and biases [outputs] of a linear layer that says what `head` does."""
+        """Returns weights [outputs, m] and biases [outputs] of the linear layer that equals `head`."""
         last = self.linear_layers[-1]
         return last.weight, last.bias
 
@@ -85,7 +85,7 @@ class SparseModule(nn.Module):
         return np.concatenate([p.detach().numpy().reshape(-1) for p in parts])
 
     def export(self) -> SparseNetwork:
-        """Returns the network as it is now, for search and files."""
+        """Returns a copy of the current network, for search and files."""
         tensors: dict[str, Floats32] = {
             "embedding": self.embedding.weight.detach().numpy()[:-1].copy(),
             "bias": self.bias.detach().numpy().copy(),
@@ -94,23 +94,23 @@ class SparseModule(nn.Module):
         return self.network.with_tensors(tensors)
 
     def write_to(self, weights: SparseWeights) -> None:
-        """Writes the network as it is now over weights of its shape, those of some `T.leaf`."""
+        """Writes the current weights to weights of the same shape, such as a `T.leaf`."""
         weights.embedding[:-1] = self.embedding.weight.detach().numpy()[:-1]
         weights.bias[:] = self.bias.detach().numpy()
         weights.dense[:] = self.dense()
 
 
 def summed(embedding: nn.EmbeddingBag, features: Tensor) -> Tensor:
-    """Returns the sums [n, columns] of the embeddings of int64 features [n, most], where the last one is padding."""
+    """Returns the sums [n, columns] of the embeddings of int64 features [n, most]; the last embedding is padding."""
     there = features.ne(embedding.num_embeddings - 1)
     ends = torch.cumsum(there.sum(dim=1), dim=0)
     starts = torch.cat([ends.new_zeros(1), ends[:-1]])
-    found: Tensor = embedding(features[there], starts)  # half the time of a sum over all, where many are padding
-    return found
+    sums: Tensor = embedding(features[there], starts)  # without padding, which halves the time if there is much
+    return sums
 
 
 def begin(embedding: nn.EmbeddingBag, network: SparseNetwork, generator: torch.Generator | None = None) -> None:
-    """Initializes embeddings at random; those of a game's features are small, so that unseen ones have no effect."""
+    """Initializes embeddings at random, with small ones for a game's features, so that unseen features have no effect."""
     W, game = network.weights, network.game
     cells = 0 if network.sees == OBSERVATION else features_of(game, network.sees.partition("+")[0]).size(game.options)
     embedding.weight[:cells].normal_(0.0, 0.02, generator=generator)
@@ -121,7 +121,7 @@ class DuelingModule(SparseModule):
     """A network of action values whose last layer has a value of the state and an advantage of each action.
 
     Wang et al., "Dueling network architectures for deep reinforcement learning" (2016), equation 9, with one stream up to the last
-    layer: Q = value + advantage - mean advantage is linear there, so what is exported is a plain last layer.
+    layer. Q = value + advantage - mean advantage is linear there, so the exported network has a plain last layer.
     """
 
     def __init__(self, network: SparseNetwork) -> None:
@@ -143,7 +143,8 @@ class DuelingModule(SparseModule):
 class TorchModule(nn.Module):
     """A user's torch module with trainable weights, in eval mode until `train()` is called.
 
-    As those of a sparse network, outputs are before tanh in a two-player game, before the logistic function with the head "chance".
+    Like a sparse network's, its outputs are before tanh in a two-player game, and before the logistic function with the head
+    "chance".
     """
 
     def __init__(self, network: TorchNetwork) -> None:
@@ -151,7 +152,7 @@ class TorchModule(nn.Module):
         self.network, self.module = network, deepcopy(network.module)
         self.eval()
         self.leaf = replace(network, module=self.module).evaluator(network.name)
-        """The network as it is at any time, for searches."""
+        """Leaf of the current network, for searches."""
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Returns outputs [n, outputs] for float32 inputs [n, ...] as `describe` gives them; both are on the processor."""
@@ -159,44 +160,48 @@ class TorchModule(nn.Module):
         last = type(body[-1]) if isinstance(body, nn.Sequential) else None
         two, chance = self.network.game.players == 2, self.network.head == "chance"
         if (two and last in (nn.Tanh, FirstOnly)) or (chance and last is nn.Sigmoid):
-            found: Tensor = body[:-1](inputs)  # type: ignore[index]
+            outputs: Tensor = body[:-1](inputs)  # type: ignore[index]
         else:
-            found = body(inputs)
-            found = found if found.ndim == 2 else found[:, None]
+            outputs = body(inputs)
+            outputs = outputs if outputs.ndim == 2 else outputs[:, None]
             if two or chance:
-                first = 1 if self.network.head == "policy" else found.shape[1]
-                said, rest = found[:, :first], found[:, first:]
-                said = torch.atanh(said.clamp(-MOST, MOST)) if two else torch.logit(said, 1 - MOST)
-                found = torch.cat([said, rest], dim=1)
-        return found.cpu()
+                first = 1 if self.network.head == "policy" else outputs.shape[1]
+                values, rest = outputs[:, :first], outputs[:, first:]
+                values = (
+                    torch.atanh(values.clamp(-LARGEST_VALUE, LARGEST_VALUE))
+                    if two
+                    else torch.logit(values, 1 - LARGEST_VALUE)
+                )
+                outputs = torch.cat([values, rest], dim=1)
+        return outputs.cpu()
 
     def export(self) -> TorchNetwork:
-        """Returns the network as it is now, for search and files."""
+        """Returns a copy of the current network, for search and files."""
         return replace(self.network, module=deepcopy(self.module).eval())
 
     def write_to(self, weights: Any) -> None:
-        """Does nothing: searches with such a network hold no weights in their `T`, they ask the network they were made with."""
+        """Does nothing: searches with such a network call the module instead of reading weights from `T`."""
 
 
 def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float = 0.0) -> TorchModule:
     """Creates the module of a method's options `--network` and `--sees`, with random weights from `--seed`.
 
-    In a single-player game with a score a number of 1 is the return `scale`, by default that of random games. Raises ValueError as
-    `torch_network`, and before any game is played for a module that does not do what it should.
+    In a single-player game with a score an output of 1 means the return `scale`, by default the typical return of random games.
+    Raises ValueError as `torch_network`, and before the first game for a module that does not fit.
     """
     name, arguments = network_of(config.network)
     scored = bounds_of(game) == (None, None)
     unit = (scale or typical_return(game, config.seed)) if scored else 1.0
-    made: Any = torch_network(game, name, sees=config.sees, says=says, scale=unit, seed=config.seed, **arguments)
-    need_memory(made.name, size_of(made.module), TO_LEARN)
-    found = TorchModule(made.at(config.device))
-    need_kept_range(found.network)
-    need_gradients(found.network)
-    return found
+    network: Any = torch_network(game, name, sees=config.sees, says=says, scale=unit, seed=config.seed, **arguments)
+    need_memory(network.name, size_of(network.module), COPIES_TO_TRAIN)
+    module = TorchModule(network.at(config.device))
+    need_kept_range(module.network)
+    need_gradients(module.network)
+    return module
 
 
 def need_kept_range(network: TorchNetwork) -> None:
-    """Raises ValueError for a module whose numbers leave the range of its game once its weights are large, of either sign."""
+    """Raises ValueError for a module whose outputs leave the range of its game if its weights are large, of either sign."""
     low, high = bounds_of(network.game)
     if low is None or high is None:
         return
@@ -204,23 +209,23 @@ def need_kept_range(network: TorchNetwork) -> None:
         module = deepcopy(network.module).eval()
         with torch.no_grad():
             for weights in module.parameters():
-                weights.mul_(factor).add_(factor)  # whatever a run may make of them, those that are 0 too
-            found = asked(network, module, some_inputs(network)).cpu()
-        found = found[:, :1] if network.says == "policy" else found
-        if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):  # nan is neither
-            last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")
-            wanted = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
-            raise UserError(f"network {network.name!r}: expected {wanted}, got {wrong[0]:g} with larger weights")
+                weights.mul_(factor).add_(factor)  # weights that training could reach; also changes those that are 0
+            outputs = checked_outputs(network, module, trial_inputs(network)).cpu()
+        outputs = outputs[:, :1] if network.says == "policy" else outputs
+        if len(wrong := outputs[(outputs < low - ROUNDING) | (outputs > high + ROUNDING)]):  # nan passes here
+            last, whose = ("tanh", "for the player who acts") if low < 0 else ("sigmoid", "as a chance to win")
+            expected = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
+            raise UserError(f"network {network.name!r}: expected {expected}, got {wrong[0]:g} with larger weights")
 
 
 def need_gradients(network: TorchNetwork) -> None:
-    """Raises ValueError for a module that cannot be trained: it fails on a batch in train mode, or has no gradients."""
+    """Raises ValueError for a module that fails on a batch in train mode or has no gradients."""
     module, reason = deepcopy(network.module).train(), "none"
     with seeded(0, 0):
-        found = asked(network, module, some_inputs(network))
-    if found.requires_grad:
+        outputs = checked_outputs(network, module, trial_inputs(network))
+    if outputs.requires_grad:
         try:
-            found.sum().backward()
+            outputs.sum().backward()
             return
         except RuntimeError as problem:
             reason = reason_of(problem)
@@ -228,7 +233,7 @@ def need_gradients(network: TorchNetwork) -> None:
 
 
 def typical_return(game: Game, seed: int, games: int = 64) -> float:
-    """Returns the mean size of the return of random games, 1 where that is 0."""
+    """Returns the mean absolute return of random games, or 1 if it is 0."""
     envs = GameVectorEnv(games, game, autoreset_mode="SameStep")
     rng, returns, going = np.random.default_rng((seed, 2)), np.zeros(games), np.ones(games, dtype=bool)
     _, info = envs.reset(seed=seed)
@@ -268,14 +273,14 @@ def fresh_module(
 def widened(network: SparseNetwork, hidden: tuple[int, ...], seed: int, *, head: str) -> SparseModule:
     """Returns a module with at least as wide layers whose initial outputs nearly equal those of a network.
 
-    The new units start with weights as `fresh_module`'s, a tenth of those where others are fed by them. A network of one value
-    that gets the head `wdl` begins with the same order of positions: its output, 0 and its negative.
+    New units start with weights as in `fresh_module`, but their effect on old units has a tenth of that size. A network with one
+    value that gets the head `wdl` starts with the outputs value, 0 and -value, so that the order of positions stays.
 
-    Raises ValueError for layers that are fewer or narrower, and for another head that does not follow from the network's.
+    Raises ValueError for fewer or narrower layers, and for a head that cannot be made from the network's.
     """
-    old, told = network.hidden, " ".join(map(str, network.hidden))
-    if len(hidden) != len(old) or any(new < had for new, had in zip(hidden, old, strict=True)):
-        raise UserError(f"expected --hidden {told} as in --init-from, or wider, got {' '.join(map(str, hidden))}")
+    old, widths = network.hidden, " ".join(map(str, network.hidden))
+    if len(hidden) != len(old) or any(new < given for new, given in zip(hidden, old, strict=True)):
+        raise UserError(f"expected --hidden {widths} as in --init-from, or wider, got {' '.join(map(str, hidden))}")
     if head != network.head and (network.head, head) != ("value", "wdl"):
         raise UserError(f"expected --init-from with the head {head}, got {network.head}")
     if (hidden, head) == (old, network.head):
@@ -287,13 +292,13 @@ def widened(network: SparseNetwork, hidden: tuple[int, ...], seed: int, *, head:
         module.bias[: old[0]] = torch.from_numpy(W.bias)
         for layer, (weights, bias) in zip(module.linear_layers, network.layers(), strict=True):
             inputs, outputs = weights.shape
-            had = torch.tensor(weights.T), torch.tensor(bias)
+            given = torch.tensor(weights.T), torch.tensor(bias)
             if layer is module.linear_layers[-1] and head != network.head:
                 spread = torch.tensor([1.0, 0.0, -1.0])
-                had, outputs = (spread[:, None] * had[0], spread * had[1]), 3
+                given, outputs = (spread[:, None] * given[0], spread * given[1]), 3
             layer.weight[:outputs] *= 0.1
-            layer.weight[:outputs, :inputs] = had[0]
-            layer.bias[:outputs] = had[1]
+            layer.weight[:outputs, :inputs] = given[0]
+            layer.bias[:outputs] = given[1]
     return module
 
 
@@ -319,19 +324,19 @@ def fit(
 ) -> float:
     """Trains a module by Adam over one cycle of the learning rate; returns the mean loss.
 
-    `sample` returns features [n, most] and what `loss_by` takes after the outputs [n, outputs]; without one targets [n], in (-1, 1)
-    for a two-player game and in [0, 1] for the head "chance". The loss is then the cross-entropy between target and the first
-    output's tanh or logistic function, both read as chances to win, or with the head "wdl" that between the softmax of the outputs
-    and the chances of `outcome_chances`.
+    `sample` returns features [n, most] and the further arguments of `loss_by`, which come after the outputs [n, outputs]. Without
+    `loss_by` these are targets [n], in (-1, 1) for a two-player game and in [0, 1] for the head "chance". The loss is then the
+    cross-entropy between the target and the first output's tanh or logistic function, both read as win probabilities. With the
+    head "wdl" it is the cross-entropy between the softmax of the outputs and `outcome_chances`.
     """
     loss_by = loss_by or {"chance": chance_values, "wdl": wdl_values}.get(module.network.head, values_for_two)
     optimizer = torch.optim.Adam(module.parameters(), lr=rate)
-    length = max(steps, 6)  # torch divides by zero where a fifth of the cycle is one step
+    length = max(steps, 6)  # torch divides by zero if a fifth of the cycle is one step
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=length, pct_start=0.2)
     total = 0.0
     for _ in range(steps):
-        features, *wanted = sample()
-        loss = loss_by(module(torch.from_numpy(features)), *(torch.from_numpy(part) for part in wanted))
+        features, *targets = sample()
+        loss = loss_by(module(torch.from_numpy(features)), *(torch.from_numpy(part) for part in targets))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
@@ -346,7 +351,7 @@ def chance_values(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def outcome_chances(targets: Tensor) -> Tensor:
-    """Returns probabilities of win, draw and loss [n, 3] for targets [n] in [-1, 1]: a win of one side, and draws for the rest."""
+    """Returns probabilities of win, draw and loss [n, 3] for targets [n] in [-1, 1]: |target| for a win of one side, else draw."""
     return torch.stack([targets.clamp(min=0), 1 - targets.abs(), (-targets).clamp(min=0)], dim=1)
 
 
@@ -367,8 +372,8 @@ def returns_to_come(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def policy_loss(outputs: Tensor, policies: Tensor, legal: Tensor) -> Tensor:
-    """Returns the mean cross-entropy between policies [n, A], 0 where not `legal` [n, A], and those of outputs [n, 1 + A]."""
-    logits = outputs[:, 1:].masked_fill(legal == 0, -1e9)  # not -inf, which times 0 is no number
+    """Returns the mean cross-entropy between policies [n, A] and the policies of outputs [n, 1 + A], under the mask `legal`."""
+    logits = outputs[:, 1:].masked_fill(legal == 0, -1e9)  # -inf times 0 would be nan
     return -(policies * torch.log_softmax(logits, dim=1)).sum(dim=1).mean()
 
 
@@ -381,8 +386,8 @@ def losses_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
     """Returns the losses of outputs against targets, in their shape: Huber, or cross-entropy as in `fit`."""
     if solo:
         return nn.functional.smooth_l1_loss(outputs, targets, reduction="none")
-    wanted = targets.clamp(-1, 1) * 0.5 + 0.5
-    return nn.functional.binary_cross_entropy_with_logits(2 * outputs, wanted, reduction="none")
+    probabilities = targets.clamp(-1, 1) * 0.5 + 0.5
+    return nn.functional.binary_cross_entropy_with_logits(2 * outputs, probabilities, reduction="none")
 
 
 def chance_losses(outputs: Tensor, targets: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class Sb3VecEnv(VecEnv):
         super().__init__(batch.num_envs, batch.single_observation_space, batch.single_action_space)
 
     def reset(self) -> VecEnvObs:
-        """Starts an episode everywhere, with the seeds of `seed()` if it was called; returns observations [n, ...]."""
+        """Starts an episode in every environment, with the seeds of `seed()` if it was called; returns observations [n, ...]."""
         obs, info = self.batch.reset(seed=self._seeds)
         self.reset_infos = [{"action_mask": mask} for mask in info["action_mask"]]
         self._reset_seeds()
@@ -60,9 +60,9 @@ class Sb3VecEnv(VecEnv):
         for e in np.flatnonzero(done):
             infos[e]["terminal_observation"] = info["final_obs"][e]
             infos[e]["TimeLimit.truncated"] = bool(truncated[e] and not terminated[e])
-        for said in (info, info.get("final_info", {})):
-            for e in np.flatnonzero(said.get("_illegal", ())):
-                infos[e]["illegal"] = said["illegal"][e]
+        for step_info in (info, info.get("final_info", {})):
+            for e in np.flatnonzero(step_info.get("_illegal", ())):
+                infos[e]["illegal"] = step_info["illegal"][e]
         return obs, reward.astype(np.float32), done, infos
 
     def observations(self) -> VecEnvObs:
@@ -79,7 +79,7 @@ class Sb3VecEnv(VecEnv):
         return [None] * self.num_envs if frames is None else list(frames)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Returns the batch's attribute, once for each environment asked."""
+        """Returns the batch's attribute, once for each requested environment."""
         return [getattr(self.batch, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
@@ -91,7 +91,7 @@ class Sb3VecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Returns what a method answers for each environment asked: `action_masks`, `render`, `state`."""
+        """Calls `action_masks`, `render` or `state`; returns the result for each requested environment."""
         chosen = list(self._get_indices(indices))
         if method_name == "state":
             return [self.batch.state(e) for e in chosen]
@@ -103,7 +103,7 @@ class Sb3VecEnv(VecEnv):
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
     ) -> list[bool]:
-        """Answers False for each environment asked: nothing is wrapped inside a batch."""
+        """Returns False for each environment: nothing is wrapped inside a batch."""
         return [False] * len(list(self._get_indices(indices)))
 
 
@@ -113,14 +113,16 @@ class PpoRun:
     def __init__(
         self,
         model: Any,
-        told: Json,
+        log: Json,
         envs: GameVectorEnv,
         config: Any,
         rate: Callable[[], float] | None = None,
     ) -> None:
-        """`told` is where the model's figures appear; `config` has `envs`, `rollout` and `seed`; `rate` says what the learning
-        rate is now (default: that of `config`)."""
-        self.model, self.told, self.envs, self.seed, self.rate = model, told, envs, config.seed, rate
+        """`log` collects the model's figures; `config` has `envs`, `rollout` and `seed`.
+
+        `rate` returns the current learning rate (default: that of `config`).
+        """
+        self.model, self.log, self.envs, self.seed, self.rate = model, log, envs, config.seed, rate
         self.updates, self.size = 0, config.envs * config.rollout
 
     @property
@@ -132,14 +134,14 @@ class PpoRun:
         """Plays one rollout and trains on it; returns the logged values."""
         start = time.perf_counter()
         torch.manual_seed(self.seed + 1_000_003 * self.updates)
-        np.random.seed((self.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
+        np.random.seed((self.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles batches with it
         if self.rate is not None:
             now = self.rate()
             self.model.lr_schedule = lambda _: now
         self.model.learn(self.size, reset_num_timesteps=self.updates == 0)
         self.updates += 1
         logged: Json = {"time/fps": self.size / (time.perf_counter() - start)}
-        logged |= {tag: x for tag, x in self.told.items() if tag.startswith("train/") and isinstance(x, (int, float))}
+        logged |= {tag: x for tag, x in self.log.items() if tag.startswith("train/") and isinstance(x, (int, float))}
         if finished := self.model.ep_info_buffer or ():
             logged["rollout/ep_rew_mean"] = float(np.mean([one["r"] for one in finished]))
             logged["rollout/ep_len_mean"] = float(np.mean([one["l"] for one in finished]))
@@ -147,10 +149,12 @@ class PpoRun:
 
     def tensors(self) -> Tensors:
         """Returns the arrays for a checkpoint; `updates` is stored separately."""
-        found = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
-        found |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
+        tensors = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
+        tensors |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
         starts = self.model._last_episode_starts
-        return found | {"starts": np.ones(self.envs.num_envs, np.uint8) if starts is None else starts.astype(np.uint8)}
+        return tensors | {
+            "starts": np.ones(self.envs.num_envs, np.uint8) if starts is None else starts.astype(np.uint8)
+        }
 
     def restore(self, tensors: Tensors, updates: int) -> None:
         """Restores the state of a checkpoint."""

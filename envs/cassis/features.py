@@ -36,7 +36,7 @@ EDGES = "edges, in the order of the actions"
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns the labels of the numbers that `observe` writes."""
     names = tuple(f"edge {name}" for name in action_names(options))
-    return {"": (Labels(names, "1 an own edge, -1 the other's, 0 uncoloured", EDGES),)}
+    return {"": (Labels(names, "1: own edge; -1: the opponent's edge; 0: no colour yet", EDGES),)}
 
 
 @jit(inline=True)
@@ -65,7 +65,7 @@ def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     return {
         "": (
             Labels(tuple(f"own {edge}" for edge in names), "1 at each own edge", EDGES),
-            Labels(tuple(f"other's {edge}" for edge in names), "1 at each edge of the other", EDGES),
+            Labels(tuple(f"other's {edge}" for edge in names), "1 at each edge of the opponent", EDGES),
         )
     }
 

@@ -149,5 +149,7 @@ def one_line(box: str) -> str:
         return f"expected a value after {wrong[1]}, got nothing"
     if wrong := re.match(r"Unrecognized options: (.*)", body):
         near = re.search(r"Perhaps you meant: .*?(--\S+)", whole)
-        return f"expected known arguments, got {wrong[1]!r}" + (f"; perhaps {near[1]}" if near else "")
+        return f"expected known arguments, got {wrong[1].replace(', ', ' ')!r}" + (
+            f"; perhaps {near[1]}" if near else ""
+        )
     return body[:1].lower() + body[1:]

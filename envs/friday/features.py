@@ -307,9 +307,11 @@ def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     for known, entries in groupby(range(OBSERVED), key=OF_KINDS.__contains__):
         entry_names = tuple(names[k] for k in entries)
         meaning = (
-            "1 if there is such a card and its kind is known; the entries below say which kind" if known else "as there"
+            "1 if there is such a card and its kind is known; the entries below say which kind"
+            if known
+            else "as in the default observation"
         )
-        groups.append(Labels(entry_names, meaning, "those of the default observation"))
+        groups.append(Labels(entry_names, meaning, "as in the default observation"))
     kinds = tuple(f"{names[k]}: {card.name}" for k in OF_KINDS for card in CARDS)
     cards = f"for each of entries {PILES_END} to {DOUBLES_END - 1}, then for {OF_KINDS[-1]}"
     return {"": (*groups, Labels(kinds, "1 for the card's kind", f"kinds {CARDS[0].name} to {CARDS[-1].name} {cards}"))}

@@ -89,9 +89,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         "grid": (
             Labels(CHANNELS[:3], "1 at each cell of hull, of corridor, of armour"),
             Labels(CHANNELS[3:14], "1 at each cell of such a part", f"kinds of parts: {', '.join(CHANNELS[3:14])}"),
-            Labels(
-                CHANNELS[14:18], "1 at each cell of a part that faces this way; cells of parts that face no way are 0"
-            ),
+            Labels(CHANNELS[14:18], "1 at each cell of a part that faces this way; 0 at parts without a front"),
             Labels(CHANNELS[18:20], "1 where a door leads to the next cell on the east, on the south"),
             Labels(CHANNELS[20:21], "steps to the nearest cell of space, divided by 16, at most 1"),
             Labels(CHANNELS[21:22], "steps on foot from the cockpit, divided by 48, at most 1; 1 if out of reach"),
@@ -101,7 +99,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         "vec": (
             Labels(tuple(f"requested {part}" for part in parts), "1 for the kind of the requested part", PARTS_ORDER),
             Labels(
-                tuple(f"facing {way}" for way in WAYS), "1 for the way that it has to face; all 0 if it faces no way"
+                tuple(f"facing {way}" for way in WAYS), "1 for the way that it has to face; all 0 if it has no front"
             ),
             Labels(tuple(f"next {part}" for part in parts), "1 for the kind of the next part", PARTS_ORDER),
             Labels(
@@ -112,9 +110,12 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
                 tuple(f"{name} placed" for name in budgets),
                 "points placed, divided by the largest number that the stage may ask for",
             ),
-            Labels(("seats placed",), "points of crew rooms placed, divided in the same way, at most 1"),
+            Labels(
+                ("seats placed",),
+                "points of crew rooms placed, divided by the largest number that the stage may ask for, at most 1",
+            ),
             Labels(("parts placed",), "number of parts placed, divided by 60, at most 1"),
-            Labels(("hull area",), "number of cells of the hull, divided by that of the grid"),
+            Labels(("hull area",), "cells of the hull, as a share of all cells of the grid"),
             Labels(("missing",), "points that the current stage still has to place, divided by 45, at most 1"),
             Labels(("mass",), "mass, divided by 1,000 tonnes, at most 1"),
             Labels(("unused",), "always 0"),
@@ -241,8 +242,10 @@ def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     grid, numbers = (tuple(name for group in groups for name in group.names) for groups in labels(options).values())
     return {
         "": (
-            Labels(grid, "as there", "planes of `grid`, in their order"),
-            Labels(numbers, "as there, the same in every cell", "one for each number of `vec`, in their order"),
+            Labels(grid, "as in `grid`", "the planes of `grid`, in their order"),
+            Labels(
+                numbers, "as in `vec`, the same number in every cell", "one for each number of `vec`, in their order"
+            ),
         )
     }
 

@@ -155,10 +155,14 @@ class LookAhead(ByName):
         width: Annotated[int, Range(1, MOST_WIDTH)] = WIDTH,
         seconds: Annotated[float | None, Range(0, above=True)] = None,
     ) -> None:
-        """Sets the depth in placements and the width.
+        """Takes its options.
 
-        With `seconds` a decision starts narrow, is widened, and then deepened, until the time is up. Raises ValueError for a
-        depth, width or time out of range.
+        Args:
+            depth: number of placements to look ahead.
+            width: maximum number of places that are searched further at a placement, the best first.
+            seconds: time limit of a decision, which then starts narrow and is widened, then deepened; none: no limit.
+
+        Raises ValueError for a depth, width or time out of range.
         """
         self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
         self.children = Children(game, values)

@@ -155,7 +155,7 @@ class ScalarSearch:
         return values, int(self._leaves[0])
 
 
-def yardsticks(game: Game) -> dict[str, ScalarSearch]:
+def reference_searches(game: Game) -> dict[str, ScalarSearch]:
     """Returns the hand-written search with each leaf that the engine is held against, by the leaf's name."""
     return {name: ScalarSearch(game, game.score(name)) for name in ("openness", "rows")}
 

@@ -77,9 +77,9 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             ),
             Labels(
                 ("tile shown",),
-                "1, 2 or 3; 4 for +, 5 for white; 16 * lowest + highest possible rank if the hint tells them; 0 for none",
+                "0 for none; 1, 2 or 3; 4 for `+`; 5 for white; if the hint shows possible ranks: 16 * lowest rank + highest rank",
             ),
-            Labels(("1s", "2s", "3s"), "number of these cards left in the deck, without the tile shown"),
+            Labels(("1s", "2s", "3s"), "how many of these cards are left in the deck, without the tile shown"),
         )
     }
 
@@ -132,7 +132,9 @@ def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
                 "1 everywhere if the next tile may be this bonus tile",
                 f"one for each bonus: {tiles(LEAST_BONUS)}",
             ),
-            Labels(("1s", "2s", "3s"), "the number of these cards left in the deck, divided by 4, everywhere"),
+            Labels(
+                ("1s", "2s", "3s"), "how many of these cards are left in the deck, divided by 4; the same in every cell"
+            ),
         )
     }
 

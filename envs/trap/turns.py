@@ -742,19 +742,17 @@ class TurnSearch:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: turns looked ahead, 1 to `MOST_TURNS`, from 2 on the last one up to its move alone; with `seconds` the most
-                (default: `DEPTH`, with `seconds` no limit).
-            seconds: time for a turn, move and throw together; the first depth is always completed.
-            width: most pairs of a move and a throw that are searched at a turn, the best at a glance (default: no limit).
-            late_from: pairs from this place on are searched a turn less deep first (None: none are; with all pairs searched to
-                the full depth, values are those of the tree without pruning).
-            known_from: turns left from which on misses are worth what the table knows by then of the boards that they leave (None:
-                never).
-            gain: what the best throw after a move is thought to add to its worth, 0 to 2, until its throws are valued: they are
-                when their move is the best left (2: those of all moves are valued at once).
-            candidates: the throws considered, one of `rules.CANDIDATES`.
-            table_mb: size of the table of turns, up to 65536 MB.
-            clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches.
+            depth: number of turns to look ahead; from 2 on the last turn is a move without a throw. Default: 3, with `seconds` no
+                limit.
+            seconds: time limit of a turn, move and throw together; the first depth is always completed.
+            width: maximum number of pairs of a move and a throw that are searched at a turn. Default: no limit.
+            late_from: pairs from this place on are first searched one turn less deep; None: no pair is.
+            known_from: from so many turns left on, a miss takes its value from the table, if the table has one; None: never.
+            gain: what the best throw after a move adds to the move's value, until the throws are valued. With 2 all throws are
+                valued at once.
+            candidates: the throws considered.
+            table_mb: size of the table of turns in MB.
+            clock: how `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
 
         Raises ValueError for options out of range, or an evaluator without a compiled value of decisions.
         """

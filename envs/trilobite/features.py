@@ -33,7 +33,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns the labels of the numbers that `observe` writes."""
     width, height = options.size
     cells = tuple(f"row {y + 1}, column {x + 1}" for y in range(height) for x in range(width))
-    return {"": (Labels(cells, "1 an own chip, -1 the other's, 0 empty", CELLS),)}
+    return {"": (Labels(cells, "1: own chip; -1: the opponent's chip; 0: empty", CELLS),)}
 
 
 @jit(inline=True)
@@ -60,7 +60,7 @@ def planes_space(options: Options) -> gym.spaces.Box:
 
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns the labels of the planes that `planes_as` writes."""
-    return {"": (Labels(("own chips", "the other's chips"), "1 at each chip"),)}
+    return {"": (Labels(("own chips", "the opponent's chips"), "1 at each chip of the player"),)}
 
 
 @jit(inline=True)

@@ -1,14 +1,13 @@
-"""How good a leaf plays: points a game against gnubg-nn or Pubeval, which run in a process of their own, with paired dice; or
-what its decisions lose.
+"""Measures a leaf of backgammon: points a game against gnubg-nn or Pubeval with paired dice, or the loss of its decisions.
 
-    pip install gnubg-nn    # in any environment of Python 3.10 to 3.13, whose interpreter --gnubg names
+    pip install gnubg-nn    # in any environment of Python 3.10 to 3.13; --gnubg names its interpreter
     python measure.py learned --games 1000 --gnubg /path/to/python
     python measure.py learned --games 1000 --gnubg /path/to/python --pubeval
     python measure.py learned --depth 2 --decisions 2000 --gnubg /path/to/python
 
-Each two games have the same dice and the seats swapped. A decision's loss is what gnubg-nn at 2 ply sees between its best turn and
-the one that was played, in points a game of 28 decisions; what gnubg-nn at 0 ply loses in the same positions is told beside it.
-Nothing of that program is learned from.
+The games of a pair have the same dice and swapped seats. A decision's loss is the difference between the best and the played turn
+by gnubg-nn at 2 ply, in points a game of 28 decisions; the loss of gnubg-nn at 0 ply in the same positions is printed beside it.
+The other programs run in their own process, and no network learns from them.
 """
 
 from __future__ import annotations
@@ -44,22 +43,22 @@ for line in sys.stdin:
         print(*(best - value for value in worth), flush=True)
         continue
     if kind == "pub":
-        found = [n + 1 for n in gnubg_nn.pub_best_move(board, int(high), int(low)) or ()]
-        found = list(zip(found[::2], found[1::2]))
+        moves = [n + 1 for n in gnubg_nn.pub_best_move(board, int(high), int(low)) or ()]
+        moves = list(zip(moves[::2], moves[1::2]))
     else:
-        found = gnubg_nn.best_move(board, int(high), int(low), 0)
-    print(*(f"{start},{to}" for start, to in found), flush=True)
+        moves = gnubg_nn.best_move(board, int(high), int(low), 0)
+    print(*(f"{start},{to}" for start, to in moves), flush=True)
 """
-"""What the other process runs: a position ID and two dice in, the moves out, 25 the bar and 0 off; as a judge it gets the IDs
-after some turns too, and says what each loses."""
+"""Code of the other process: it reads a position ID and two dice, and prints the moves, 25 the bar and 0 off. As a judge it also
+reads the IDs after some turns, and prints their losses."""
 DECISIONS = 28
 """Decisions of one player in a game."""
 Mover = Callable[[State], State]
-"""What plays a turn: the position after a throw -> that after the turn."""
+"""Plays a turn: the position after a throw -> the position after the turn."""
 
 
 def by_search(leaf: str, depth: int, width: int = 0) -> Mover:
-    """Returns what plays by a search; of whole turns, the best `width` deeper, if that is given."""
+    """Returns a mover that searches; with `width` it searches whole turns, the best ones deeper."""
     text = f"turns:{leaf},depth={depth},width={width}" if width else f"search:{leaf},depth={depth}"
     search = leafwise.player(text, GAME)
 
@@ -73,22 +72,22 @@ def by_search(leaf: str, depth: int, width: int = 0) -> Mover:
 
 
 def started(python: str, kind: str) -> Callable[..., list[str]]:
-    """Starts the other program; returns what asks it about a position after a throw."""
+    """Starts the other program; returns a function that asks it about a position after a throw."""
     program = subprocess.Popen([python, "-c", PROGRAM, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert program.stdin is not None
     assert program.stdout is not None
-    told, answers = program.stdin, program.stdout
+    questions, answers = program.stdin, program.stdout
 
     def ask(state: State, *ends: State) -> list[str]:
         names = [str(end).split()[0] for end in (state, *ends)]
-        print(names[0], state.row[rules.DIE], state.row[rules.OTHER], *names[1:], file=told, flush=True)
+        print(names[0], state.row[rules.DIE], state.row[rules.OTHER], *names[1:], file=questions, flush=True)
         return answers.readline().split()
 
     return ask
 
 
 def by_program(python: str, kind: str) -> Mover:
-    """Returns what plays as the other program does."""
+    """Returns a mover that plays as the other program."""
     ask = started(python, kind)
 
     def play(state: State) -> State:
@@ -101,10 +100,10 @@ def by_program(python: str, kind: str) -> Mover:
             if to > 0 and wanted[1][rules.BAR - to]:
                 wanted[1][rules.BAR - to] -= 1
                 wanted[1][rules.BAR] += 1
-        found = [end for end in ends(state, player) if sides(end, player) == wanted]
-        if not found:
+        matching = [end for end in ends(state, player) if sides(end, player) == wanted]
+        if not matching:
             raise ValueError(f"expected a legal turn from the other program, got {wanted} after {state}")
-        return found[0]
+        return matching[0]
 
     return play
 
@@ -115,56 +114,56 @@ def sides(state: State, player: int) -> list[list[int]]:
 
 
 def ends(state: State, player: int) -> list[State]:
-    """Returns the positions that a turn can lead to."""
+    """Returns the possible positions after a turn."""
     if state.current_player != player:
         return [state]
     return [end for action in state.legal_actions for end in ends(state.play(action), player)]
 
 
 def decisions(mover: Mover, n: int, seed: int) -> list[State]:
-    """Returns positions after a throw with two turns or more, of a player's games with itself."""
-    rng, state, found = random.Random(seed), GAME.start(), []
-    while len(found) < n:
+    """Returns positions after a throw with at least two turns, from a player's games against itself."""
+    rng, state, positions = random.Random(seed), GAME.start(), []
+    while len(positions) < n:
         if state.is_terminal:
             state = GAME.start()
         outcomes = state.outcomes()
         state = rng.choices([after for _, after in outcomes], [p for p, _ in outcomes])[0]
         if len(ends(state, state.current_player)) > 1:
-            found.append(state)
+            positions.append(state)
         state = mover(state)
-    return found
+    return positions
 
 
-def tell_losses(own: Mover, python: str, n: int, seed: int) -> None:
-    """Prints what decisions lose, and the processor time of a turn."""
-    found, other, judge = (
+def print_losses(mover: Mover, python: str, n: int, seed: int) -> None:
+    """Prints the loss of decisions, and the processor time of a turn."""
+    positions, other, judge = (
         decisions(by_search("learned", 1), n, seed),
         by_program(python, "nn"),
         started(python, "judge"),
     )
-    own(found[0])  # compiled before the clock runs
+    mover(positions[0])  # compiled before the clock runs
     begun = time.process_time()
-    chosen = [own(state) for state in found]
+    chosen = [mover(state) for state in positions]
     spent = 1000 * (time.process_time() - begun) / n
-    lost = []
-    for state, end in zip(found, chosen, strict=True):
+    losses = []
+    for state, end in zip(positions, chosen, strict=True):
         both = (end, other(state))
-        lost.append([0.0, 0.0] if end.is_terminal else [DECISIONS * float(loss) for loss in judge(state, *both)])
-    ours, theirs = zip(*lost, strict=True)
-    more = [one - two for one, two in lost]
-    print("what it loses, points a game:", told(ours))
-    print("gnubg-nn at 0 ply:", told(theirs))
-    print("more than that:", told(more))
+        losses.append([0.0, 0.0] if end.is_terminal else [DECISIONS * float(loss) for loss in judge(state, *both)])
+    ours, theirs = zip(*losses, strict=True)
+    more = [one - two for one, two in losses]
+    print("loss, points a game:", with_interval(ours))
+    print("loss of gnubg-nn at 0 ply:", with_interval(theirs))
+    print("difference:", with_interval(more))
     print(f"{n} decisions, {spent:.2f} ms a turn")
 
 
-def told(found: Sequence[float]) -> str:
+def with_interval(values: Sequence[float]) -> str:
     """Returns a mean with its interval."""
-    return f"{mean(found):+.3f} +- {NormalDist().inv_cdf(0.975) * stdev(found) / math.sqrt(len(found)):.3f}"
+    return f"{mean(values):+.3f} +- {NormalDist().inv_cdf(0.975) * stdev(values) / math.sqrt(len(values)):.3f}"
 
 
 def points(movers: tuple[Mover, Mover], seed: str) -> float:
-    """Plays a game and returns the first one's points."""
+    """Plays a game and returns the first player's points."""
     rng, state = random.Random(seed), GAME.start()
     while not state.is_terminal:
         outcomes = state.outcomes()
@@ -177,25 +176,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("leaf", help="a score (race), a model's name, a run folder or a file")
     parser.add_argument("--depth", type=int, default=1)
-    parser.add_argument("--width", type=int, default=0, help="search whole turns, so many of them deeper")
+    parser.add_argument("--width", type=int, default=0, help="search whole turns, this many of them deeper")
     parser.add_argument("--games", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--gnubg", help="the interpreter that has gnubg-nn; without it the other plays by race")
+    parser.add_argument("--gnubg", help="the interpreter with gnubg-nn; without it the opponent plays by race")
     parser.add_argument("--pubeval", action="store_true", help="play against Pubeval rather than gnubg-nn at 0 ply")
-    parser.add_argument("--decisions", type=int, default=0, help="measure what so many decisions lose instead of games")
+    parser.add_argument(
+        "--decisions", type=int, default=0, help="measure the loss of this many decisions instead of games"
+    )
     words = parser.parse_args()
     if words.decisions and not words.gnubg:
-        parser.error("expected --gnubg, which judges decisions, beside --decisions")
-    own = by_search(words.leaf, words.depth, words.width)
+        parser.error("expected --gnubg with --decisions, got none")
+    mover = by_search(words.leaf, words.depth, words.width)
     if words.decisions:
-        tell_losses(own, words.gnubg, words.decisions, words.seed)
+        print_losses(mover, words.gnubg, words.decisions, words.seed)
         return
     other = by_program(words.gnubg, "pub" if words.pubeval else "nn") if words.gnubg else by_search("race", 1)
-    begun, found = time.process_time(), []
+    begun, results = time.process_time(), []
     for k in range(words.games // 2):
         seed = f"{words.seed} {k}"
-        found.append((points((own, other), seed) - points((other, own), seed)) / 2)
-    print(f"{told(found)} points a game over {2 * len(found)} games, {time.process_time() - begun:.0f} s")
+        results.append((points((mover, other), seed) - points((other, mover), seed)) / 2)
+    print(f"{with_interval(results)} points a game over {2 * len(results)} games, {time.process_time() - begun:.0f} s")
 
 
 if __name__ == "__main__":

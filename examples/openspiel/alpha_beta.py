@@ -1,9 +1,9 @@
-"""One of our leaves under OpenSpiel's alpha-beta, on one of OpenSpiel's games: their `connect_four`, which is our Trilobite 7x6.
+"""Uses a leaf of Leafwise in OpenSpiel's alpha-beta search, on OpenSpiel's `connect_four`, which is Trilobite 7x6.
 
     pip install "leafwise[openspiel]"
     python examples/openspiel/alpha_beta.py --games 4 --depth 3
 
-The network that ships for Connect Four plays by their search against their tree search with random games.
+The network that ships for Connect Four plays in that search against OpenSpiel's tree search with rollouts.
 """
 
 import argparse
@@ -19,7 +19,7 @@ NETWORK = leafwise.load("trilobite7x6")
 
 
 def our_state(state):
-    """Returns our position for a state of theirs: the same columns, in the same order."""
+    """Returns the Leafwise position of an OpenSpiel state: the same columns in the same order."""
     position = OURS.start()
     for column in state.history():
         position = position.play(int(column))
@@ -27,20 +27,20 @@ def our_state(state):
 
 
 def value(state):
-    """Returns what the network says of a state, for player 0."""
+    """Returns the network's value of a state for player 0."""
     position = our_state(state)
     worth = position.value(NETWORK)
     return worth if position.current_player == 0 else -worth
 
 
 def choose(game, state, depth):
-    """Returns the action that their alpha-beta finds with our leaf."""
+    """Returns the action of OpenSpiel's alpha-beta with the network."""
     player = state.current_player()
     return minimax.alpha_beta_search(game, state, lambda s: value(s) * (1 if player == 0 else -1), depth, player)[1]
 
 
 def play(game, seat, depth, seed):
-    """Plays a game against their tree search; returns what it is worth to our leaf."""
+    """Plays a game against OpenSpiel's tree search; returns the result for the network."""
     rng = np.random.RandomState(seed)
     rival = mcts.MCTSBot(game, 2.0, 100, mcts.RandomRolloutEvaluator(1, rng), random_state=rng)
     state = game.new_initial_state()
@@ -54,6 +54,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--games", type=int, default=4)
     parser.add_argument("--depth", type=int, default=3)
-    told = parser.parse_args()
-    scores = [play(pyspiel.load_game("connect_four"), k % 2, told.depth, k) for k in range(told.games)]
+    options = parser.parse_args()
+    scores = [play(pyspiel.load_game("connect_four"), k % 2, options.depth, k) for k in range(options.games)]
     print(f"{scores.count(1.0)} won, {scores.count(0.0)} drawn, {scores.count(-1.0)} lost")

@@ -1,4 +1,4 @@
-/* A program that plays any game at random: the smallest one that speaks the protocol, without a library for JSON.
+/* A program that plays any game at random: a minimal one for the protocol, without a JSON library.
    cc -O2 -o player examples/programs/player.c
    leafwise eval threes "program:./player" --games 10 */
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 static char line[LONGEST + 2], moves[LONGEST + 2];
 
-/* Returns what follows "key": in a line, NULL where there is no such key. Keys stand outside of texts, so a colon follows. */
+/* Returns the text after "key": in a line, NULL without such a key. In texts quotes are escaped, so only keys match. */
 static char *value(char *text, const char *key) {
     char name[32];
     snprintf(name, sizeof name, "\"%s\":", key);
@@ -25,7 +25,7 @@ static int asks(char *text, const char *what) {
     return found && found[0] == '"' && !strncmp(found + 1, what, n) && found[n + 1] == '"';
 }
 
-/* Returns the end of the text that begins at a quote, which is at its own quote. */
+/* Returns the closing quote of the text that begins at a quote. */
 static char *end_of(char *text) {
     for (text++; *text && *text != '"'; text++)
         if (*text == '\\' && text[1]) text++;
@@ -41,7 +41,7 @@ int main(void) {
             puts(version && atoi(version) == 1 ? "{\"ready\": 1, \"name\": \"player.c\"}" : "{\"error\": \"expected version 1\"}");
         } else if (asks(line, "new")) {
             puts("{\"ready\": 1}");
-        } else if (asks(line, "position")) { /* moves is a flat list of texts: keep it for the line go */
+        } else if (asks(line, "position")) { /* moves is a flat list of texts: store it for the line go */
             char *found = value(line, "moves");
             strcpy(moves, found ? found : "");
             continue;
@@ -53,7 +53,7 @@ int main(void) {
                 if (!at || *at == ']') break;
                 end = end_of(at);
                 random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-                if (random % ++count == 0) chosen = at; /* each of them is as probable as all others */
+                if (random % ++count == 0) chosen = at; /* all are equally probable */
             }
             if (chosen)
                 printf("{\"move\": %.*s}\n", (int)(end_of(chosen) - chosen + 1), chosen);

@@ -1,4 +1,4 @@
-"""A program that plays Trilobite, and any other game at random. It needs Python alone: no Leafwise, no package.
+"""A program that plays Trilobite, and other games at random. It needs only Python: no Leafwise, no package.
 
 leafwise play trilobite --board 7x6 --k 4 --opponent "program:python examples/programs/player.py"
 """
@@ -28,13 +28,13 @@ def wins(board, k, column, mark):
 
 
 def choose(game, options, position, rng):
-    """Returns a move that wins, else one that the other player would win with, else any."""
+    """Returns a winning move, else one that blocks the other player's win, else a random move."""
     moves = position["moves"]
     if game == "trilobite":
-        board, own = board_of(position["state"]), "xo"[position["player"]]
-        for mark in (own, "xo".replace(own, "")):
+        board, mark_of_player = board_of(position["state"]), "xo"[position["player"]]
+        for target in (mark_of_player, "xo".replace(mark_of_player, "")):
             for move in moves:
-                if wins(board, options.get("k", 3), int(move) - 1, mark):
+                if wins(board, options.get("k", 3), int(move) - 1, target):
                     return move
     return rng.choice(moves)
 
@@ -42,18 +42,18 @@ def choose(game, options, position, rng):
 def main():
     game, options, position, rng = "", {}, {}, random.Random(0)
     for line in sys.stdin:
-        asked = json.loads(line)
-        if asked["ask"] == "hello":
-            answer = {"ready": 1, "name": "player.py"} if asked["protocol"] == 1 else {"error": "expected version 1"}
-        elif asked["ask"] == "new":
-            game, options, rng = asked["game"], asked["options"], random.Random(asked["seed"])
+        request = json.loads(line)
+        if request["ask"] == "hello":
+            answer = {"ready": 1, "name": "player.py"} if request["protocol"] == 1 else {"error": "expected version 1"}
+        elif request["ask"] == "new":
+            game, options, rng = request["game"], request["options"], random.Random(request["seed"])
             answer = {"ready": 1}
-        elif asked["ask"] == "go":
+        elif request["ask"] == "go":
             answer = {"move": choose(game, options, position, rng)}
-        elif asked["ask"] == "quit":
+        elif request["ask"] == "quit":
             return
         else:
-            position = asked if asked["ask"] == "position" else position
+            position = request if request["ask"] == "position" else position
             continue
         print(json.dumps(answer), flush=True)
 

@@ -5,7 +5,7 @@
 #   "flax==0.12.8",
 # ]
 # ///
-"""A network of Flax learns from a data set and becomes a leaf by a function."""
+"""Trains a network of Flax on a data set and uses it as a leaf, by a function."""
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +46,7 @@ value = nnx.jit(lambda network, x: network(x))
 
 
 def values(obs):
-    """Pads a batch to a power of two, since JAX compiles for each shape that it meets."""
+    """Values a batch, padded to a power of two, since JAX compiles for each new shape."""
     padded = np.zeros((1 << (len(obs) - 1).bit_length(), *obs.shape[1:]), np.float32)
     padded[: len(obs)] = obs
     return np.asarray(value(network, padded))[: len(obs)]

@@ -5,12 +5,13 @@
 #   "openenv==0.10.0",
 # ]
 # ///
-"""A game as an environment for language models, in OpenEnv's form: position and legal moves are text, and so is the answer.
+"""A game as an environment for language models, in OpenEnv's form: positions, legal moves and answers are text.
 
-The reward of a move is what it lacks to the best one, from 0 down to -1 (a win turned into a loss), by the exact solver. An answer
-without a legal move is told so and costs 1; the third one in a row ends the game. The other side plays best.
+The reward of a move is its difference from the best one by the exact solver, from 0 down to -1 (a win turned into a loss). An
+answer without a legal move gets a message and a reward of -1; the third one in a row ends the game. The other side plays
+perfectly.
 
-python language_model.py                        plays a game with a stand-in for a model
+python language_model.py                        plays a game with a random stand-in for a model
 uvicorn language_model:app --port 8000          serves it to OpenEnv's clients
 """
 
@@ -26,32 +27,32 @@ from openenv.core.env_server import Action, Environment, Observation, State, cre
 import leafwise
 
 WRONG_ANSWERS = 3
-"""So many in a row end a game."""
-ASKED = "You play {side} in {title}.\n\n{board}\n\nLegal moves: {moves}\nAnswer with one of them between <move> and </move>."
+"""Number in a row that ends a game."""
+QUESTION = "You play {side} in {title}.\n\n{board}\n\nLegal moves: {moves}\nAnswer with one of them between <move> and </move>."
 
 
 class Answer(Action):
-    """What a model says."""
+    """A model's answer."""
 
     text: str
-    """The move stands between <move> and </move>; what it thought before counts for nothing."""
+    """The move is between <move> and </move>; other text is ignored."""
 
 
 class Prompt(Observation):
-    """What a model is asked."""
+    """A question to the model."""
 
     text: str
     legal_moves: list[str]
 
 
 class Position(State):
-    """Where the game stands."""
+    """The state of the game."""
 
     position: str = ""
 
 
 class GameEnvironment(Environment[Answer, Prompt, Position]):
-    """A two-player game, without chance, that has an exact solver: `GameEnvironment("trilobite", board="4x4")`."""
+    """A two-player game without chance and with an exact solver: `GameEnvironment("trilobite", board="4x4")`."""
 
     def __init__(self, game: str = "trilobite", **options: Any) -> None:
         super().__init__()
@@ -60,45 +61,45 @@ class GameEnvironment(Environment[Answer, Prompt, Position]):
         self.reset()
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Prompt:
-        """Begins a game; the seed says who begins, and what chance does."""
+        """Begins a game; the seed decides who begins."""
         seed = random.randrange(2**31) if seed is None else seed
         self.id, self.wrong, self.steps = episode_id or str(uuid4()), 0, 0
         self.now, self.seat = self.game.new(seed), seed % 2
-        return self._asked(self._others())
+        return self._prompt(self._play_other())
 
     def step(self, action: Answer, timeout_s: float | None = None, **more: Any) -> Prompt:
-        """Plays the move in an answer, and what the other side answers."""
+        """Plays the move of an answer and the other side's reply."""
         self.steps += 1
-        found = re.findall(r"<move>\s*(.+?)\s*</move>", action.text, re.DOTALL)
-        if not found or found[-1] not in self.now.legal_names:
+        moves = re.findall(r"<move>\s*(.+?)\s*</move>", action.text, re.DOTALL)
+        if not moves or moves[-1] not in self.now.legal_names:
             self.wrong += 1
-            told = f"{found[-1]!r} is no legal move." if found else "There is no <move> in the answer."
-            return self._asked([told], reward=-1.0, done=self.wrong == WRONG_ANSWERS)
+            problem = f"{moves[-1]!r} is no legal move." if moves else "There is no <move> in the answer."
+            return self._prompt([problem], reward=-1.0, done=self.wrong == WRONG_ANSWERS)
         self.wrong, values = 0, self.other.solver.solve(self.now).action_values
-        regret = (max(values.values()) - values[found[-1]]) / 2
-        self.now = self.now.play(found[-1])
-        return self._asked(self._others(), reward=-regret)
+        regret = (max(values.values()) - values[moves[-1]]) / 2
+        self.now = self.now.play(moves[-1])
+        return self._prompt(self._play_other(), reward=-regret)
 
-    def _others(self) -> list[str]:
-        """Plays until the model is asked or the game is over; returns what happened in words."""
-        told = []
+    def _play_other(self) -> list[str]:
+        """Plays the other side until it is the model's turn or the game is over; returns the moves in words."""
+        lines = []
         while not self.now.is_terminal and self.now.current_player != self.seat:
             name = self.game.actions[self.other.choose(self.now)]
-            told.append(f"The other side played {name}.")
+            lines.append(f"The other side played {name}.")
             self.now = self.now.play(name)
-        return told
+        return lines
 
-    def _asked(self, told: list[str], reward: float = 0.0, done: bool = False) -> Prompt:
-        """Returns the next question, or how the game ended."""
+    def _prompt(self, lines: list[str], reward: float = 0.0, done: bool = False) -> Prompt:
+        """Returns the next question, or the result of the game."""
         over, moves = self.now.is_terminal, [] if done or self.now.is_terminal else list(self.now.legal_names)
         if over:
             result = self.now.returns * (-1 if self.seat else 1)
-            told = [*told, self.now.board(), {1: "You won.", 0: "A draw.", -1: "You lost."}[int(result)]]
+            lines = [*lines, self.now.board(), {1: "You won.", 0: "A draw.", -1: "You lost."}[int(result)]]
         elif not done:
             side = ("first", "second")[self.seat]
-            asked = {"side": side, "title": self.game.title, "board": self.now.board(), "moves": ", ".join(moves)}
-            told = [*told, ASKED.format(**asked)]
-        return Prompt(text="\n".join(told), legal_moves=moves, reward=reward + 0.0, done=over or done)
+            question = {"side": side, "title": self.game.title, "board": self.now.board(), "moves": ", ".join(moves)}
+            lines = [*lines, QUESTION.format(**question)]
+        return Prompt(text="\n".join(lines), legal_moves=moves, reward=reward + 0.0, done=over or done)
 
     @property
     def state(self) -> Position:

@@ -5,7 +5,7 @@
 #   "optuna==5.0.0",
 # ]
 # ///
-"""Optuna looks for options of a method by what the trained networks score."""
+"""Optuna searches for a method's options by the score of the trained networks."""
 
 import optuna
 
@@ -15,7 +15,7 @@ THREES = leafwise.game("threes")
 
 
 def score(trial):
-    """Trains a network for two seconds and returns its mean score two decisions deep, on seeds that judge nothing published."""
+    """Trains a network for two seconds and returns its mean score two decisions deep, on seeds for selection."""
     options = {
         "learning_rate": trial.suggest_float("learning_rate", 0.05, 1.0, log=True),
         "td_lambda": trial.suggest_float("td_lambda", 0.0, 0.9),

@@ -6,7 +6,7 @@
 #   "torch==2.13.0",
 # ]
 # ///
-"""RLlib's PPO heeds the mask of legal actions, to the end of a short training."""
+"""A short training with RLlib's PPO, which uses the mask of legal actions."""
 
 import gymnasium as gym
 import ray
@@ -20,7 +20,7 @@ import leafwise
 
 def make(config):
     env = gym.make("leafwise/Cassis-v0", opponent="random", seat="random", illegal="raise")
-    return leafwise.MaskedObservation(env, observation="observations")  # the name that this module of RLlib looks for
+    return leafwise.MaskedObservation(env, observation="observations")  # the name that this module of RLlib expects
 
 
 register_env("cassis", make)

@@ -5,7 +5,7 @@
 #   "tianshou==2.0.1",
 # ]
 # ///
-"""Tianshou's DQN heeds the mask of legal actions, to the end of a short training."""
+"""A short training with Tianshou's DQN, which uses the mask of legal actions."""
 
 import gymnasium as gym
 import torch
@@ -22,7 +22,7 @@ import leafwise
 
 def make():
     env = gym.make("leafwise/Cassis-v0", opponent="random", seat="random", illegal="raise")
-    return leafwise.MaskedObservation(env, observation="obs", mask="mask")  # the names that Tianshou looks for
+    return leafwise.MaskedObservation(env, observation="obs", mask="mask")  # the names that Tianshou expects
 
 
 torch.manual_seed(1)

@@ -6,7 +6,7 @@
 #   "torch==2.13.0",
 # ]
 # ///
-"""TorchRL's losses and collectors heed the mask of legal actions, to the end of a short training."""
+"""A short PPO training with TorchRL, whose collector uses the mask of legal actions."""
 
 import gymnasium as gym
 import torch
@@ -44,9 +44,9 @@ for batch in collector:
     for _ in range(4):
         advantage(batch)
         for part in batch[torch.randperm(len(batch))].split(128):
-            told = loss(part)
+            losses = loss(part)
             optimiser.zero_grad()
-            (told["loss_objective"] + told["loss_critic"] + told["loss_entropy"]).backward()
+            (losses["loss_objective"] + losses["loss_critic"] + losses["loss_entropy"]).backward()
             optimiser.step()
     ended = batch["next", "done"]
     print(f"{len(batch)} steps, mean return {batch['next', 'reward'][ended].mean():.3f}")

@@ -5,7 +5,7 @@
 #   "wandb==0.31.0",
 # ]
 # ///
-"""Weights & Biases follows a run by its TensorBoard events."""
+"""Weights & Biases logs a run through its TensorBoard events."""
 
 import wandb
 from tensorboard.summary.writer import event_file_writer
@@ -14,6 +14,6 @@ import leafwise
 
 FOLDER = "runs/wandb"
 wandb.init(project="leafwise", mode="offline", sync_tensorboard=True)
-event_file_writer.EventFileWriter(FOLDER).close()  # W&B follows each folder in which a file of events is begun so
+event_file_writer.EventFileWriter(FOLDER).close()  # W&B watches each folder where such a writer was opened
 leafwise.train("threes", "ntuple-td", run=FOLDER, total_steps=100_000)
 wandb.finish()

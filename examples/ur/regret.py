@@ -1,11 +1,11 @@
-"""What players lose by their moves, exactly: the loss of a move in the chance to win, by the solver.
+"""Measures the exact loss of players' moves in the chance to win, by the solver.
 
     python regret.py --pieces 3 --positions 1000
     python regret.py --pieces 3 --positions 1000 --train 5 15 60 120 240 --runs runs/ur --out regret
 
-All players get the same decisions with two moves or more, of games between perfect players who draw a fifth of their moves at
-random. `--train` trains networks by the recipe beside the game, of so many iterations each, and measures them too. `--out` writes
-what was measured as JSON and as a page.
+All players get the same decisions with at least two moves, from games between perfect players who make a fifth of their moves at
+random. `--train` trains networks by the game's recipe, with these numbers of iterations, and measures them too. `--out` writes the
+results as JSON and as a page.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from leafwise.authoring import State
 SEARCHES = ("depth=1", "depth=2", "depth=3", "simulations=100", "simulations=1000")
 TRAINED_SEARCHES = ("depth=1", "depth=2", "depth=3")
 DRAWN = 0.2
-"""Share of the moves drawn at random in the games that positions come from."""
+"""Share of random moves in the games that give the positions."""
 
 
 def decisions(solver: Solver, n: int, seed: int) -> list[tuple[State, dict[str, float]]]:
-    """Returns positions with what each move loses in the chance to win."""
-    rng, state, found = random.Random(seed), solver.game.start(), []
-    while len(found) < n:
+    """Returns positions with the loss of each move in the chance to win."""
+    rng, state, positions = random.Random(seed), solver.game.start(), []
+    while len(positions) < n:
         if state.is_terminal:
             state = solver.game.start()
         outcomes = state.outcomes()
@@ -46,39 +46,42 @@ def decisions(solver: Solver, n: int, seed: int) -> list[tuple[State, dict[str, 
         values = solver.solve(state).action_values
         best = max(values.values())
         if len(values) > 1:
-            found.append((state, {name: (best - value) / 2 for name, value in values.items()}))
+            positions.append((state, {name: (best - value) / 2 for name, value in values.items()}))
         name = rng.choice(sorted(values)) if rng.random() < DRAWN else max(values, key=values.__getitem__)
         state = state.play(name)
-    return found
+    return positions
 
 
-def losses(player: Any, found: list[tuple[State, dict[str, float]]]) -> list[float]:
-    """Returns what a search loses by its move in each position, in percentage points."""
-    return [100 * loss[state.game.actions[player(state).action]] for state, loss in found]
+def losses(player: Any, positions: list[tuple[State, dict[str, float]]]) -> list[float]:
+    """Returns the loss of a search's move in each position, in percentage points."""
+    return [100 * loss[state.game.actions[player(state).action]] for state, loss in positions]
 
 
 def measured(
-    leaf: str, searches: Sequence[str], found: list[tuple[State, dict[str, float]]]
+    leaf: str, searches: Sequence[str], positions: list[tuple[State, dict[str, float]]]
 ) -> Iterator[dict[str, Any]]:
-    """Yields what searches with a leaf lose: the mean with half its 95 % interval, in percentage points, the share of best moves,
-    and the processor time of a move in ms."""
-    game = found[0][0].game
+    """Yields the results of searches with a leaf.
+
+    Each has the mean loss with half its 95 % interval, in percentage points, the share of best moves, and ms of processor time a
+    move.
+    """
+    game = positions[0][0].game
     evaluator = leafwise.leaf(game, leaf)
     for search in searches:
         kind, number = search.split("=")
         make = leafwise.Search if kind == "depth" else leafwise.Mcts
         player = make(game, evaluator, **{kind: int(number)})
-        player(found[0][0])  # compiled before the clock runs
+        player(positions[0][0])  # compiled before the clock runs
         started = time.process_time()
-        lost = losses(player, found)
-        spent = 1000 * (time.process_time() - started) / len(found)
-        half = NormalDist().inv_cdf(0.975) * stdev(lost) / math.sqrt(len(lost))
-        best = mean(loss < 1e-5 for loss in lost)
-        yield {"leaf": leaf, "search": search, "loss": mean(lost), "half": half, "best": best, "ms": spent}
+        losses_of_moves = losses(player, positions)
+        spent = 1000 * (time.process_time() - started) / len(positions)
+        half = NormalDist().inv_cdf(0.975) * stdev(losses_of_moves) / math.sqrt(len(losses_of_moves))
+        best = mean(loss < 1e-5 for loss in losses_of_moves)
+        yield {"leaf": leaf, "search": search, "loss": mean(losses_of_moves), "half": half, "best": best, "ms": spent}
 
 
 def trained(steps: int, runs: Path) -> dict[str, Any]:
-    """Returns the run folder of a network of so many iterations, trained where it is not there yet, and its processor seconds."""
+    """Trains a network for `steps` iterations unless it exists; returns its run folder and processor seconds."""
     run, module = runs / f"ur-{steps}", Path(sys.modules[GAME.module].__file__ or "").parent
     if not (run / "results.json").exists():
         words = ["train", "ur", "--module", str(module), "--run", str(run), "--total-steps", str(steps)]
@@ -88,34 +91,39 @@ def trained(steps: int, runs: Path) -> dict[str, Any]:
 
 def row_of(one: dict[str, Any]) -> str:
     """Returns a row of the table of leaves and searches."""
-    told = f"{one['loss']:.3f} | +-{one['half']:.3f} | {100 * one['best']:.0f} % | {one['ms']:.2f}"
-    return f"| {one['leaf']} | {one['search']} | {told} |"
+    figures = f"{one['loss']:.3f} | +-{one['half']:.3f} | {100 * one['best']:.0f} % | {one['ms']:.2f}"
+    return f"| {one['leaf']} | {one['search']} | {figures} |"
 
 
-HEAD = "| leaf | search | mean loss, percentage points | 95 % | best moves | ms a move |\n|---|---|---|---|---|---|"
+HEAD = "| leaf | search | mean loss, percentage points | 95 % interval | best moves | ms per move |\n|---|---|---|---|---|---|"
 
 
 def page_of(results: dict[str, Any]) -> str:
-    """Returns the page of what was measured."""
+    """Returns the page of the results."""
     lines = [
-        "# What players of the Royal Game of Ur lose, exactly",
+        "# How much moves lose in the Royal Game of Ur",
         "",
         f"    {results['command']}",
         "",
-        f"All players get the same {results['positions']:,} decisions with two moves or more.",
-        f"They come from games with {results['pieces']} pieces each.",
-        "The solver gives the loss of each move: the chance to win that it gives away, in percentage points.",
-        "`race` says who is ahead. `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
+        "This command wrote the page. All players choose moves in the same",
+        f"{results['positions']:,} positions with two legal moves or more.",
+        f"The positions come from games with {results['pieces']} pieces per player.",
+        "The loss of a move is the chance to win that it gives away against the best move, by the exact solver.",
+        "`race` is the hand-made leaf. `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
         "",
         HEAD,
         *map(row_of, results["leaves"]),
     ]
     if results["trained"]:
-        columns = [found["search"] for found in results["trained"][0]["found"]]
-        lines += ["", "How the loss falls with training, one run of the recipe for each row:", ""]
+        columns = [result["search"] for result in results["trained"][0]["found"]]
+        lines += [
+            "",
+            "Mean loss in percentage points after more and more training. Each row is one run of the recipe:",
+            "",
+        ]
         lines += ["| iterations | processor time | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
         for run in results["trained"]:
-            cells = " | ".join(f"{found['loss']:.3f} +- {found['half']:.3f}" for found in run["found"])
+            cells = " | ".join(f"{result['loss']:.3f} +- {result['half']:.3f}" for result in run["found"])
             lines.append(f"| {run['steps']} | {run['seconds']:.0f} s | {cells} |")
     return "\n".join(lines) + "\n"
 
@@ -134,25 +142,25 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--leaves", nargs="+", default=["race", "learned"], help="scores, run folders or model files")
     parser.add_argument("--searches", nargs="+", default=SEARCHES, help="depth=N or simulations=N")
-    parser.add_argument("--train", nargs="+", type=int, default=[], help="iterations of networks that are trained too")
+    parser.add_argument("--train", nargs="+", type=int, default=[], help="iterations of further networks to train")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of their runs")
-    parser.add_argument("--out", type=Path, help="file without its ending: NAME.json and NAME.md are written")
-    parser.add_argument("--table-mb", type=float, default=2000, help="memory that the solver may take")
+    parser.add_argument("--out", type=Path, help="file name without ending, for NAME.json and NAME.md")
+    parser.add_argument("--table-mb", type=float, default=2000, help="maximum memory of the solver")
     words = parser.parse_args()
     if words.positions < 2:
         parser.error(f"expected --positions of 2 or more, got {words.positions}")
     game = GAME.variant(pieces=words.pieces)
-    found = decisions(Solver(game, words.table_mb), words.positions, words.seed)
+    positions = decisions(Solver(game, words.table_mb), words.positions, words.seed)
     results: dict[str, Any] = {"command": " ".join(["python examples/ur/regret.py", *sys.argv[1:]])}
     results |= {"pieces": words.pieces, "positions": words.positions, "seed": words.seed, "leaves": [], "trained": []}
     print(HEAD)
     for leaf in words.leaves:
-        for one in measured(leaf, words.searches, found):
+        for one in measured(leaf, words.searches, positions):
             results["leaves"].append(one)
             print(row_of(one), flush=True)
     for steps in words.train:
         run = trained(steps, words.runs)
-        results["trained"].append(run | {"found": list(measured(run["run"], TRAINED_SEARCHES, found))})
+        results["trained"].append(run | {"found": list(measured(run["run"], TRAINED_SEARCHES, positions))})
         print(*map(row_of, results["trained"][-1]["found"]), sep="\n", flush=True)
     if words.out:
         write(words.out.with_suffix(".json"), json.dumps(results, indent=1) + "\n")

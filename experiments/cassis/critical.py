@@ -1,8 +1,8 @@
-"""How often the learned leaves of Cassis keep the value of critical positions on 7 and 8 points.
+"""Measures how often the learned leaves of Cassis keep the value of critical positions on 7 and 8 points.
 
 `python -m leafwise.experiments.cassis.critical` draws positions of random play in which some action loses value and another does
-not, has them solved, and asks searches with the shipped networks and with the hand-made leaf. `critical.json` keeps the answers of
-each, for the model files as they are; `critical.md` has the table. Seeds from 2,960,000 on.
+not. A solver solves them, and searches with the shipped networks and the hand-made leaf choose. `critical.json` saves the shares
+for the current model files; `critical.md` has the table. Seeds from 2,960,000 on.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, leaves, results_of, share, signed, table, write_page
-from leafwise.training.evaluation.agreement import Judged, critical_positions
+from leafwise.training.evaluation.agreement import SolvedPositions, critical_positions
 from leafwise.training.evaluation.statistics import bounds, share_interval
 
 FIRST_SEED = 2_960_000
 PLIES = {7: (6, 16), 8: (12, 22)}
-"""Points -> least and most random actions before a position."""
+"""Points -> minimum and maximum of random actions before a position."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,21 @@ class Config(Study):
     """Depths of the searches."""
 
 
-def kept(judged: Judged, model: str, depth: int) -> dict[str, float | None]:
-    """Returns the share in which a search keeps the value, with its interval; "": that by the hand-made leaf."""
+def kept(judged: SolvedPositions, model: str, depth: int) -> dict[str, float | None]:
+    """Returns the share of positions where a search keeps the value, with its interval; model "": the hand-made leaf."""
     answers = judged.kept(judged.choices(leaves.model_or_score(judged.game, model), depth))
     return {"mean": float(answers.mean()), **bounds(share_interval(int(answers.sum()), len(answers)))}
 
 
 def study(config: Config) -> None:
-    """Works out what is not known, and writes the page."""
+    """Computes the missing results and writes the page."""
     models = {7: config.seven, 8: config.eight}
     results = results_of(config, "critical.json", [model for model in models.values() if model])
     rows = []
     for n in [n for n, model in models.items() if model]:
         judged = cache(lambda: critical_positions(game("cassis", n=n), config.positions, FIRST_SEED + n, PLIES[n]))  # noqa: B023
         for model in (models[n], ""):
-            found: dict[str, Any] = {
+            by_depth: dict[str, Any] = {
                 str(depth): results.find(
                     f"n = {n}, {model or 'hand-made'}, depth {depth}, {config.positions} positions",
                     lambda: kept(judged(), model, depth),  # noqa: B023
@@ -58,13 +58,14 @@ def study(config: Config) -> None:
             }
             low, high = PLIES[n]
             name = f"`{model}`" if model else "`safe_edges`, hand-made"
-            shares = [share(found[str(depth)]) for depth in config.depths]
+            shares = [share(by_depth[str(depth)]) for depth in config.depths]
             rows.append([str(n), f"{low} to {high}", name, str(config.positions), *shares])
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
-        "Share of choices that keep the value, with Wilson's 95 % intervals. Positions come after random actions. In each",
-        "of them some action loses value, and another does not. Ties are broken at random. No network learned from a solver.", "",
+        "The table shows the share of choices that keep the exact value of the game, with Wilson's 95 % intervals.",
+        "Positions come after random actions. In each position some action loses value, and another does not. Ties",
+        "are broken at random. The networks learned without a solver.", "",
         *table(head, rows), "",
     ]  # fmt: skip
     write_page(config, "critical.md", signed(config, lines))

@@ -1,7 +1,7 @@
-"""Measures the learned leaves of Cassis: does one-ply play keep the value, and do they beat the hand-made leaf?
+"""Measures the learned leaves of Cassis: whether one-ply play keeps the value, and games against the hand-made leaf.
 
 `python -m leafwise.experiments.cassis.learned` writes `learned.json` and `learned.md` here. n = 6: every reachable undecided
-position up to renaming, judged by the exact solver. n = 8: paired games at equal depth from random openings.
+position up to renaming, checked by the exact solver. n = 8: paired games at equal depth from random openings.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, command, leaves, results_of, signed, table, write_page
-from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
+from leafwise.experiments.study import DistributedStudy, command, leaves, results_of, signed, table, write_page
+from leafwise.training.evaluation.agreement import TABLE_MB, SolvedPositions, value_keeping
 
 S28 = u64(28)
-"""Where the other's edges begin in a canonical board."""
+"""First bit of the other player's edges in a canonical board."""
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Measures learned leaves of Cassis."""
 
     small: str = "cassis"
     """Model for n = 6: a shipped model's name, a run folder or a file."""
     others: tuple[str, ...] = ()
-    """More models for n = 6, judged beside it."""
+    """More models for n = 6."""
     large: str = "cassis8"
     """Model for n = 8; "" leaves n = 8 out."""
     games: int = 400
@@ -40,11 +40,11 @@ class Config(PlacedStudy):
     """Depths at n = 8."""
 
 
-def every_position(cassis: Game) -> Judged:
+def every_position(cassis: Game) -> SolvedPositions:
     """Returns every reachable undecided position with a free edge, up to renaming, with the actions that keep its value."""
     T, solver = cassis.tables(), exact_solver(cassis, TABLE_MB)
     rows, keeps, level, turn = [], [], {0: cassis.start()}, 1
-    # Level by level, all with as many coloured edges; a position stands for all that are one with the points renamed
+    # Level by level, by the number of coloured edges; a position stands for all positions with renamed points
     while level:
         following = {}
         for _, state in sorted(level.items()):
@@ -55,11 +55,11 @@ def every_position(cassis: Game) -> Judged:
                     sides = canonical_form(after.row[::-turn], T)
                     following[int(sides[0] | sides[1] << S28)] = State(cassis, sides[::-turn].copy())
         level, turn = following, -turn
-    return Judged(cassis, np.array(rows), np.array(keeps))
+    return SolvedPositions(cassis, np.array(rows), np.array(keeps))
 
 
 def study(config: Config) -> None:
-    """Works out what is not known, and writes the page."""
+    """Computes the missing results and writes the page."""
     models = [model for model in (config.small, *config.others, config.large) if model]
     results = results_of(config, "learned.json", models)
     judged = cache(lambda: every_position(game("cassis")))
@@ -69,16 +69,18 @@ def study(config: Config) -> None:
         counts = (("kept", "positions"), ("kept_critical", "critical"))
         rows.append([one["leaf"], *(f"{one[kept]} of {one[of]}" for kept, of in counts)])
     lines = [
-        "# Cassis: learned leaves", "", "## n = 6: every reachable position up to renaming, one-ply play", "",
-        "Critical positions are those in which some action loses value. Among actions of equal value one is drawn at random.",
-        "`safe_edges` often values actions equally, so another draw gives its row other numbers.", "",
-        *table("leaf | keeps the value | of the critical ones", rows), "",
+        "# Cassis: learned leaves", "", "## 6 points: every reachable position, search at depth 1", "",
+        "The table counts the positions in which a player's choice keeps the exact value of the game. Positions",
+        "that differ only in the names of the points are one. A position is critical if some action loses value.",
+        "Among actions of equal value the player draws one at random, so the row of `safe_edges` varies a little.", "",
+        *table("leaf | keeps the value | in critical positions", rows), "",
     ]  # fmt: skip
     if config.large:
         starts = leaves.openings(game("cassis", n=8), config.games // 2, (4, 8))
         searches = {f"depth {depth}": {"depth": depth} for depth in config.depths}
         lines += [
-            "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats", "",
+            "## 8 points: games against the hand-made leaf `safe_edges`", "",
+            "Games begin with 4 to 8 random edges. Both players play each opening from both seats.", "",
             *leaves.games_table(config, results, "n = 8, ", config.large, starts, searches), "",
         ]  # fmt: skip
     write_page(config, "learned.md", signed(config, lines))

@@ -1,9 +1,9 @@
-"""What hand-made play of Friday is worth: random, greedy, the public engine's search, and ours with each evaluator.
+"""Measures hand-made play of Friday: random, greedy, the public engine's search, and this package's with each evaluator.
 
-`python -m leafwise.experiments.friday.baselines` plays every entry of `PLAN` on seeds from 1,000,000 on, first a part of everyone's
-games, then more, and writes `baselines.json` after every hundredth of an entry's games; what stands there already is not played
-again, so a stopped study goes on where it was; `--players none` plays nothing. Figures are worked out of the counts each time.
-`baselines.md` is the table of the results.
+`python -m leafwise.experiments.friday.baselines` plays every entry of `PLAN` on seeds from 1,000,000 on, first a part of all
+games, then more. It writes `baselines.json` after every hundredth of an entry's games. Known games are not played again, so a
+stopped study continues; `--players none` plays nothing. Figures are computed from the counts each time. `baselines.md` is the
+table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leafwise.envs.friday.cards import PHASES
 from leafwise.envs.friday.scores import NAMES, final_score
 from leafwise.envs.friday.text import number
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study import PlacedStudy, command, known_results, share, table, write_page
+from leafwise.experiments.study import DistributedStudy, command, known_results, share, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.search.players import load_code, player
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED
@@ -36,19 +36,19 @@ from leafwise.training.execution import in_pieces, map_pieces
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)
-"""Shares of its games that every entry has played before any plays more."""
+"""Shares of the games; all entries play one share before any plays the next."""
 HEAD = """# Friday: hand-made players
 
-A player sees no hidden cards, unless it is called clairvoyant. Clairvoyant players see the order of all hidden cards, as the
-public engine does, and its games start with 22 life. They play only in this study. Seeds are from 1,000,000 on. Intervals are
-95 % intervals: Wilson (1927) for the share won, and Student's t for the mean final score. That is the booklet's score, also of
-lost games. Yellow, red and pirates are the shares of games that got there. Times are processor time. To repeat a row, give the
-last column to `leafwise eval`.
+Players see no hidden cards, except clairvoyant ones. A clairvoyant player sees the order of all hidden cards, as the public engine
+Fridai does. Its games start with 22 life, and it plays only in this study. The final score is the booklet's score, also for lost
+games. The columns yellow, red and pirates have the share of games that reached this phase. Intervals are 95 % intervals: Wilson
+(1927) for the share won, Student's t for the mean score. Times are processor time. Seeds are from 1,000,000 on. To repeat a row,
+give the last column to `leafwise eval`.
 """
 
 
 class Entry(NamedTuple):
-    """A player in a variant, and how many games it plays."""
+    """A player in a variant, and its number of games."""
 
     player: str
     games: int
@@ -75,16 +75,16 @@ PLAN: tuple[Entry, ...] = (
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays the hand-made players of Friday on paired seeds and writes baselines.json and baselines.md."""
 
     players: str = ""
-    """Play only entries whose name begins with this (default: all)."""
+    """Beginning of the names of entries to play (default: all)."""
     seconds: float = 0.0
-    """Time to play, checked after every hundredth of a player's games (0: no limit)."""
+    """Time limit, checked after every hundredth of a player's games (0: none)."""
 
 
-class Outcome(NamedTuple):
+class GameOutcome(NamedTuple):
     """One game."""
 
     won: bool
@@ -94,44 +94,44 @@ class Outcome(NamedTuple):
     """The last phase reached, 0 to 3."""
     moves: int
     seconds: float
-    """Processor time to choose them."""
+    """Processor time of the choices."""
     values: tuple[float, ...] = ()
-    """What a searching player's search said that each decision is worth."""
+    """Value of each decision by the player's search, if any."""
 
 
-def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[Outcome]:
+def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[GameOutcome]:
     """Plays one game per seed."""
     load_code(player(text, game, seed=seeds[0], leaf=named_leaf), game.new(seeds[0]))
-    own = player(text, game, seed=seeds[0], leaf=named_leaf)
-    return [play_seed(game, own, seed) for seed in seeds]
+    who = player(text, game, seed=seeds[0], leaf=named_leaf)
+    return [play_seed(game, who, seed) for seed in seeds]
 
 
-def play_seed(game: Game, own: Any, seed: int) -> Outcome:
-    """Plays one game; a player that draws takes its draws from the seed, the same ones as in `leafwise eval`."""
+def play_seed(game: Game, who: Any, seed: int) -> GameOutcome:
+    """Plays one game; a player's random numbers follow from the seed, as in `leafwise eval`."""
     stream = new_stream(seed)
-    if hasattr(own, "stream"):
-        own.stream = new_stream(derived(seed, PLAYER))
-    dealer = own.dealer(seed) if hasattr(own, "dealer") else None
+    if hasattr(who, "stream"):
+        who.stream = new_stream(derived(seed, PLAYER))
+    dealer = who.dealer(seed) if hasattr(who, "dealer") else None
     settle = dealer or (lambda state: state.settle(stream))
     moves, spent, values = 0, 0.0, list[float]()
 
     def choose(state: State) -> int:
         nonlocal moves, spent
         start = time.process_time()
-        action: int = own.choose(state)
+        action: int = who.choose(state)
         spent += time.process_time() - start
         moves += 1
-        if found := getattr(own, "found", None):
-            values.append(found.value)
+        if result := getattr(who, "result", None):
+            values.append(result.value)
         return action
 
     state = play_out(game.start(), choose, settle)
     score = int(final_score(state.rows(), np.uint64(0), game.tables()))
-    return Outcome(state.returns > 0, score, number(state.row, "phase"), moves, spent, tuple(values))
+    return GameOutcome(state.returns > 0, score, number(state.row, "phase"), moves, spent, tuple(values))
 
 
-def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Returns what is kept of an entry's games: these, and those `before` whose figures are given."""
+def figures(outcomes: Sequence[GameOutcome], before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Returns the figures of an entry's games, together with those of `before`."""
     old = before or {"games": 0, "wins": 0, "moves": 0, "seconds": 0.0, "phases": [0] * len(PHASES), "scores": {}}
     games, wins = old["games"] + len(outcomes), old["wins"] + sum(o.won for o in outcomes)
     moves, seconds = old["moves"] + sum(o.moves for o in outcomes), old["seconds"] + sum(o.seconds for o in outcomes)
@@ -159,17 +159,17 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
     }
 
 
-def again(entry: Entry, found: dict[str, Any]) -> str:
-    """Returns what `leafwise eval` is told to play an entry's games again; the clairvoyant play in this study alone."""
+def again(entry: Entry, kept: dict[str, Any]) -> str:
+    """Returns the arguments of `leafwise eval` to repeat an entry; "-" for clairvoyant players, which only play here."""
     if entry.player.endswith("clairvoyant"):
         return "-"
     life = f" --start-life {entry.start_life}" if entry.start_life else ""
-    asked = f"friday {entry.player} --level {entry.level}{life}"
-    return f"`{asked} --games {found['games']} --seed {found['first_seed']}`"
+    words = f"friday {entry.player} --level {entry.level}{life}"
+    return f"`{words} --games {kept['games']} --seed {kept['first_seed']}`"
 
 
 def page(results: dict[str, Any]) -> list[str]:
-    """Returns the page: what was played, and a table."""
+    """Returns the page with the table."""
     rows = []
     for entry in PLAN:
         if entry.name in results:
@@ -184,10 +184,10 @@ def page(results: dict[str, Any]) -> list[str]:
             )
     head = "player | level: | games: | won: | 95 % interval: | final score: | 95 % interval: | "
     head += "".join(f"{phase}: | " for phase in PHASES[1:])
-    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision: | `leafwise eval`", rows)]
+    return [*HEAD.splitlines(), "", *table(head + "decisions per game: | ms per decision: | `leafwise eval`", rows)]
 
 
-def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[Outcome]:
+def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[GameOutcome]:
     """Plays games of an entry, one for each seed."""
     game = find_game("friday", level=entry.level, start_life=entry.start_life)
     played = map_pieces(partial(play_seeds, game, entry.player), in_pieces(seeds, BATCH), processes, cluster)
@@ -195,7 +195,7 @@ def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") ->
 
 
 def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
-    """Plays what is missing of the plan, for about as long as it may take, and writes the page."""
+    """Plays the missing games of the plan within the time limit, and writes the page."""
     results, end = (
         known_results(config, "baselines.json", indent=0),
         time.monotonic() + (config.seconds or float("inf")),
@@ -206,13 +206,13 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
             for seeds in missing_seeds(done, round(part * entry.games), block, FINAL_SEED):
                 if time.monotonic() >= end:
                     break
-                found = figures(play_block(entry, seeds, config.processes, config.cluster), results.get(entry.name))
-                told = f"won {100 * found['mean']:.2f} %, score {found['score']:.1f}, {found['games']} games"
+                kept = figures(play_block(entry, seeds, config.processes, config.cluster), results.get(entry.name))
+                line = f"won {100 * kept['mean']:.2f} %, score {kept['score']:.1f}, {kept['games']} games"
                 results.keep(
-                    entry.name, found, f"{entry.name}: {told}, {1000 * found['seconds_per_move']:.2g} ms a decision"
+                    entry.name, kept, f"{entry.name}: {line}, {1000 * kept['seconds_per_move']:.2g} ms per decision"
                 )
                 write_page(config, "baselines.md", page(results))
-    results.update({name: figures((), found) for name, found in results.items()})
+    results.update({name: figures((), kept) for name, kept in results.items()})
     results.save()
     write_page(config, "baselines.md", page(results))
 
@@ -221,29 +221,29 @@ COLUMNS = " | ".join(f"level {level}" for level in LEVELS)
 
 
 def known_blocks(title: str, results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the blocks of a title that are known."""
-    return [found for name, found in results.items() if name.startswith(f"{title}, from ")]
+    """Returns the known blocks of a title."""
+    return [block for name, block in results.items() if name.startswith(f"{title}, from ")]
 
 
 def missing_blocks(
     title: str, results: Mapping[str, Any], games: int, block: int, first: int
 ) -> Iterator[tuple[str, range]]:
-    """Yields the names and seeds of the blocks that are missing, at most so many games each; games begin with seed `first`."""
-    done = sum(found["games"] for found in known_blocks(title, results))
+    """Yields names and seeds of the missing blocks, of at most `block` games; the first seed is `first`."""
+    done = sum(block["games"] for block in known_blocks(title, results))
     for seeds in missing_seeds(done, games, block, first):
         yield f"{title}, from {seeds[0] - first}", seeds
 
 
 def wins_of(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns games, share won and its interval of some blocks together."""
+    """Returns games, share won and its interval over some blocks."""
     games, wins = (sum(block[name] for block in blocks) for name in ("games", "wins"))
     low, high = share_interval(wins, games)
     return {"games": games, "mean": wins / games, "ci_low": low, "ci_high": high}
 
 
-def share_won(found: Mapping[str, Any]) -> str:
-    """Returns a cell: the share won, its interval, how many games."""
-    return share(found, more=f"; {found['games']:,}")
+def share_won(figures: Mapping[str, Any]) -> str:
+    """Returns a cell with the share won, its interval and the number of games."""
+    return share(figures, more=f"; {figures['games']:,}")
 
 
 main = command(Config, study)

@@ -1,7 +1,7 @@
-"""What the learned leaf of Friday is worth against the hand-made ones: at equal depth, at equal time, and how right it is.
+"""Compares the learned leaf of Friday with the hand-made ones at equal depth and at equal time, and tests its calibration.
 
-`python -m leafwise.experiments.friday.learned` plays levels 1 to 4 on seeds from 2,200,000 on, fair play, and writes `learned.json`
-and `learned.md` part by part; what stands there is not played again as long as command and model are the same.
+`python -m leafwise.experiments.friday.learned` plays levels 1 to 4 on seeds from 2,200,000 on, without knowledge of hidden cards.
+It writes `learned.json` and `learned.md` part by part. Known games are not played again with the same command and model.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from leafwise.experiments.friday.baselines import (
     share_won,
     wins_of,
 )
-from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
+from leafwise.experiments.study import DistributedStudy, command, results_of, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.execution.generations import call
 from leafwise.training.games import play_solo
 
 FIRST_SEED = 2_200_000
-"""First seed of the games; no network before was judged by them."""
+"""First seed of the games, which no earlier network has played."""
 KINDS = {"depth 1": 250, "depth 2": 50, "1 ms": 20, "10 ms": 4}
-"""Limits of a search, and how many games are kept at a time."""
+"""Limits of a search, and games between two saves."""
 LEARNED = "learned"
 GAMES = {
     LEARNED: {"depth 1": 2000, "1 ms": 300, "depth 2": 400, "10 ms": 40},
     "pirates": {"depth 1": 2000, "1 ms": 100, "depth 2": 300, "10 ms": 20},
 }
-"""Games a level of a leaf under each limit, the quickest first; `pirates` is the only hand-made leaf that wins."""
+"""Games a level of a leaf by limit, quickest first; `pirates` is the only hand-made leaf that wins games."""
 OTHERS = {"depth 1": 500, "1 ms": 100, "depth 2": 500, "10 ms": 20}
-"""The same of the others."""
+"""The same for the other leaves."""
 LEAVES = (LEARNED, "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Compares the learned leaf of Friday with the hand-made ones."""
 
     model: str = "friday"
     """Shipped model, run folder or file."""
     nodes: int = 100
-    """Most decisions that a search of given depth looks at."""
+    """Maximum decisions of a search with fixed depth."""
 
 
 def limit(kind: str, nodes: int) -> str:
-    """Returns what a search is told of a kind of limit."""
+    """Returns the search options of a kind of limit."""
     n = amount(kind)
     return f"depth={n},nodes={nodes}" if kind.startswith("depth") else f"seconds={n / 1000},clock=cpu"
 
@@ -66,7 +66,7 @@ def amount(kind: str) -> int:
 
 
 def play(kind: str, level: int, leaf: str, nodes: int, seeds: range) -> dict[str, Any]:
-    """Plays games; at given depth, where the leaf says chances, counts how often it was right, by tenths."""
+    """Plays games; at fixed depth, if the leaf's values are chances, counts wins by tenths of the chance."""
     game, games = find_game("friday", level=level), len(seeds)
     if not kind.startswith("depth"):
         outcomes = play_seeds(game, f"search:{leaf},{limit(kind, nodes)}", seeds)
@@ -89,7 +89,7 @@ def together(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def calibrated(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the calibration error of decisions that are counted by tenths, each tenth once; {} where there are none."""
+    """Merges decisions counted by tenths and returns their calibration error; {} without decisions."""
     tenths = []
     for k in range(BINS):
         here = [t for t in parts if min(int(t["chance"] * BINS), BINS - 1) == k]
@@ -102,7 +102,7 @@ def calibrated(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"tenths": tenths, "calibration_error": error / sum(t["decisions"] for t in tenths)}
 
 
-class Plan(NamedTuple):
+class LevelPlan(NamedTuple):
     """Games of one leaf at one level under one limit."""
 
     kind: str
@@ -113,18 +113,18 @@ class Plan(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What the names of its blocks begin with."""
+        """Beginning of the names of its blocks."""
         return f"{self.kind}, level {self.level}, {self.name}"
 
 
-def plans() -> Iterator[Plan]:
-    """Yields everything that is played, the quickest first."""
+def plans() -> Iterator[LevelPlan]:
+    """Yields all games to play, quickest first."""
     for kind, level, name in product(OTHERS, LEVELS, LEAVES):
-        yield Plan(kind, level, name, GAMES.get(name, OTHERS)[kind])
+        yield LevelPlan(kind, level, name, GAMES.get(name, OTHERS)[kind])
 
 
 def study(config: Config) -> None:
-    """Plays what is missing and writes the page; games of hand-made leaves are kept apart, for they outlast a model."""
+    """Plays the missing games and writes the page; games of hand-made leaves have their own file, since they outlast a model."""
     rules = f"{config.program()}; {'; '.join(limit(kind, config.nodes) for kind in KINDS)}; {FIRST_SEED}"
     by_hand = results_of(config, "learned_by_hand.json", command=rules)
     learned = results_of(config, "learned.json", [config.model], rules)
@@ -134,8 +134,8 @@ def study(config: Config) -> None:
         for name, seeds in missing_blocks(plan.title, results, plan.games, KINDS[plan.kind], FIRST_SEED):
             missing.append((results, name, partial(play, plan.kind, plan.level, leaf, config.nodes, seeds)))
     played = config.each(call, [work for _, _, work in missing])
-    for (results, name, _), found in zip(missing, played, strict=True):
-        results.keep(name, found)
+    for (results, name, _), result in zip(missing, played, strict=True):
+        results.keep(name, result)
     every = {**by_hand, **learned}
     together_by_title = {plan.title: together(known_blocks(plan.title, every)) for plan in plans()}
     write_page(config, "learned.md", signed(config, lines(together_by_title, config)))
@@ -146,26 +146,30 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     text = [
         "# Friday: the learned leaf against the hand-made ones",
         "",
-        "Share of games won, with its 95 % interval (Wilson) and the number of games. No player sees hidden cards. All play the",
-        f"same seeds, from {FIRST_SEED:,} on. At equal depth a decision counts only if it reveals a card, and a search looks at",
-        f"most at {config.nodes} decisions. Times are processor time. To repeat a row at level L, give the last column to",
-        "`leafwise eval`.",
+        "The tables have the share of games won, and in brackets its 95 % interval (Wilson) and the number of",
+        "games. `learned` is the network in the package; the other leaves are hand-made. No player sees hidden",
+        f"cards. All play the same seeds, from {FIRST_SEED:,} on. Depth counts only decisions that reveal a card,",
+        f"and at equal depth a search looks at {config.nodes} decisions at most. Times are processor time. To repeat",
+        "a row at level L, give the last column to `leafwise eval`.",
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
         rows = []
         for name in LEAVES:
-            found = [results[f"{kind}, level {level}, {name}"] for level in LEVELS]
+            by_level = [results[f"{kind}, level {level}, {name}"] for level in LEVELS]
             leaf = config.model if name == LEARNED else name
             player = f"search:{leaf},{limit(kind, config.nodes)}"
-            again = f"`friday {player} --level L --games {found[0]['games']} --seed {FIRST_SEED}`"
-            rows.append([f"`{name}`", *map(share_won, found), f"{sum(f['ms'] for f in found) / len(found):.2g}", again])
-        head = f"leaf | {COLUMNS} | ms a decision | `leafwise eval`"
-        text += ["", f"## Equal search: {what}", "", *table(head, rows), "", apart(results, kind)]
+            again = f"`friday {player} --level L --games {by_level[0]['games']} --seed {FIRST_SEED}`"
+            rows.append(
+                [f"`{name}`", *map(share_won, by_level), f"{sum(f['ms'] for f in by_level) / len(by_level):.2g}", again]
+            )
+        head = f"leaf | {COLUMNS} | ms per decision | `leafwise eval`"
+        text += ["", f"## Equal search {what}", "", *table(head, rows), "", separation_line(results, kind)]
     text += ["", "## How accurate are the predicted chances?", ""]
     text += [
-        "At every decision of its games the learned leaf predicts the chance to win. The predictions are put into tenths. The",
-        "calibration error is the mean difference between the predicted chance and the share of games won.",
+        "At every decision of its games the learned leaf predicts the chance to win. We group the predictions by",
+        "tenths (0 to 0.1, 0.1 to 0.2, ...). The calibration error is the mean difference between the predicted",
+        "chance and the share of games won.",
         "",
     ]
     depths = [kind for kind in KINDS if kind.startswith("depth")]
@@ -182,15 +186,15 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     return [*text, "", "Level 1, depth 1:", "", *table("decisions | mean predicted chance | games won", rows), ""]
 
 
-def apart(results: dict[str, Any], kind: str) -> str:
-    """Says at which levels the learned leaf's interval lies above those of all others."""
+def separation_line(results: dict[str, Any], kind: str) -> str:
+    """Returns a sentence on the levels where the learned leaf's interval lies above all others."""
     yes: list[str] = []
     no: list[str] = []
     for level in LEVELS:
-        own, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
-        (yes if own["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
-    told = f"The interval of the learned leaf lies above all others at level {', '.join(yes) or 'none'}"
-    return told + (f", not at level {', '.join(no)}." if no else ".")
+        learned, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
+        (yes if learned["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
+    line = f"The interval of the learned leaf lies above all others at level {', '.join(yes) or 'none'}"
+    return line + (f", not at level {', '.join(no)}." if no else ".")
 
 
 main = command(Config, study)

@@ -1,9 +1,9 @@
-"""How often Friday is won by the time for a decision: a strength curve for every level, as a table and a picture.
+"""Measures the share of won games of Friday by the time for a decision: a table and curves for every level.
 
-`python -m leafwise.experiments.friday.strength` plays the points of `PLAN` on seeds from 2,000,000 on, fair play, the quick ones
-first, and keeps every few games in `strength.json`; what is known for the model is not played again, so a stopped study goes on.
-`--dry-run` tells what is missing and about how long it takes. Monte Carlo tree search with the same leaf plays beside it, and where
-each decision has 10 ms, the chance that the search tells is held against who then won.
+`python -m leafwise.experiments.friday.strength` plays the points of `PLAN` on seeds from 2,000,000 on, without knowledge of
+hidden cards, quick ones first. It saves every few games in `strength.json`. Known games of the model are not played again, so a
+stopped study continues. `--dry-run` lists the missing games and estimates their time. Monte Carlo tree search with the same leaf
+plays too. At 10 ms for a decision the predicted chances are compared with the results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leafwise.experiments.friday.baselines import (
     COLUMNS,
     LEVELS,
     Entry,
-    Outcome,
+    GameOutcome,
     known_blocks,
     missing_blocks,
     play_block,
@@ -29,7 +29,7 @@ from leafwise.experiments.friday.baselines import (
     wins_of,
 )
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     command,
     picture,
@@ -43,38 +43,38 @@ from leafwise.training.evaluation.calibration import BINS, calibration_test, cro
 
 FIRST_SEED = 2_000_000
 DECISIONS = 370
-"""About so many decisions has a game."""
+"""Typical number of decisions of a game."""
 ROUNDS = (0.25, 0.5, 1.0)
-"""Shares of its games that every level has played before any plays more."""
+"""Shares of the games; all levels play one share before any plays the next."""
 SEARCHES = {"search": "", "mcts": "MCTS, "}
-"""What the rows of a search begin with."""
+"""Search -> beginning of its rows."""
 BLOCK_SECONDS = 30.0
-"""About how long the games take that are kept at a time."""
+"""Approximate time between two saves."""
 
 
 class Point(NamedTuple):
-    """Games of a level with some time for every decision."""
+    """Games of a level with a time limit for every decision."""
 
     milliseconds: int
     level: int
     games: int
     search: str = "search"
     """One of SEARCHES."""
-    judged: bool = False
-    """Whether the chances that the search tells are kept, by tenths."""
+    keep_chances: bool = False
+    """Whether to save the predicted chances, by tenths."""
 
     @property
     def title(self) -> str:
-        """What the names of its blocks begin with."""
+        """Beginning of the names of its blocks."""
         return f"{'' if self.search == 'search' else f'{self.search}, '}{self.milliseconds} ms, level {self.level}"
 
     @property
     def block(self) -> int:
-        """Games that are kept at a time."""
+        """Games between two saves."""
         return max(1, int(BLOCK_SECONDS / self.hours(1) / 3600))
 
     def hours(self, games: int) -> float:
-        """Returns about how many hours of processor time so many games take."""
+        """Estimates the processor hours of some games."""
         return games * DECISIONS * self.milliseconds / 3.6e6
 
     def player(self, model: str) -> str:
@@ -83,7 +83,7 @@ class Point(NamedTuple):
 
 
 PLAN: tuple[Point, ...] = (
-    *(Point(ms, level, 400, judged=ms == 10) for ms in (1, 3, 10) for level in LEVELS),
+    *(Point(ms, level, 400, keep_chances=ms == 10) for ms in (1, 3, 10) for level in LEVELS),
     *(Point(ms, level, 100, "mcts") for ms in (1, 10) for level in LEVELS),
     *(Point(30, level, 400) for level in LEVELS),
     *(Point(100, level, 100) for level in LEVELS),
@@ -92,39 +92,39 @@ PLAN: tuple[Point, ...] = (
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays Friday with more and more time for a decision; writes strength.json, strength.md and strength.png."""
 
     model: str = "friday"
     """Shipped model, run folder or file."""
     seconds: float = 0.0
-    """Time to play, checked after every part (0: no limit)."""
+    """Time limit, checked after every part (0: none)."""
     dry_run: bool = False
-    """Tell what is missing, and about how long it takes, and play nothing."""
+    """List the missing games with their estimated time, and play nothing."""
 
 
-def figures(outcomes: Sequence[Outcome], judged: bool = False) -> dict[str, Any]:
-    """Returns what is kept of some games; of those judged, [who won, [tenth, decisions, sum of the chances told], ...] for each."""
+def figures(outcomes: Sequence[GameOutcome], keep_chances: bool = False) -> dict[str, Any]:
+    """Returns the figures of some games; with chances also [won, [tenth, decisions, sum of chances], ...] for each game."""
     return {
         "games": len(outcomes),
         "wins": sum(o.won for o in outcomes),
         "moves": sum(o.moves for o in outcomes),
         "seconds": sum(o.seconds for o in outcomes),
-        **({"told": [[int(o.won), *by_tenths(o.values)] for o in outcomes]} if judged else {}),
+        **({"told": [[int(o.won), *by_tenths(o.values)] for o in outcomes]} if keep_chances else {}),
     }
 
 
 def by_tenths(values: Sequence[float]) -> list[list[float]]:
-    """Returns [tenth, decisions, sum of the chances] of a game's chances, for each tenth that has some."""
-    told = np.array(values)
-    tenths = tenths_of(told)
-    return [[int(k), int((tenths == k).sum()), round(float(told[tenths == k].sum()), 4)] for k in np.unique(tenths)]
+    """Returns [tenth, decisions, sum of chances] for each tenth of a game's chances."""
+    chances = np.array(values)
+    tenths = tenths_of(chances)
+    return [[int(k), int((tenths == k).sum()), round(float(chances[tenths == k].sum()), 4)] for k in np.unique(tenths)]
 
 
-def told_games(
+def predictions_by_game(
     blocks: Sequence[dict[str, Any]],
 ) -> tuple[Floats, Floats, Floats]:
-    """Returns the decisions and the sums of their chances by game and tenth, and which games were won, of some judged blocks."""
+    """Returns decisions and sums of chances by game and tenth, and which games were won."""
     games = [game for block in blocks for game in block["told"]]
     decisions, chances = np.zeros((len(games), BINS)), np.zeros((len(games), BINS))
     for k, (_, *tenths) in enumerate(games):
@@ -136,12 +136,12 @@ def told_games(
 def together(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Returns the figures of all games of some blocks, at least one."""
     moves, seconds = (sum(block[name] for block in blocks) for name in ("moves", "seconds"))
-    told = {"told": told_games(blocks)} if all("told" in block for block in blocks) else {}
-    return {**wins_of(blocks), "moves": moves, "seconds": seconds, **told}
+    predictions = {"told": predictions_by_game(blocks)} if all("told" in block for block in blocks) else {}
+    return {**wins_of(blocks), "moves": moves, "seconds": seconds, **predictions}
 
 
 def todo_lines(results: dict[str, Any], plan: Sequence[Point]) -> list[str]:
-    """Returns what is missing of each point, with the time that it takes, and the sum of both."""
+    """Returns the missing games of each point with their estimated time, and the total time."""
     lines, hours = [], 0.0
     for point in plan:
         done = sum(block["games"] for block in known_blocks(point.title, results))
@@ -152,7 +152,7 @@ def todo_lines(results: dict[str, Any], plan: Sequence[Point]) -> list[str]:
 
 
 def study(config: Config, plan: Sequence[Point] = PLAN) -> None:
-    """Plays what is missing, for about as long as it may take, and writes the page and the picture after every point."""
+    """Plays the missing games within the time limit, and writes page and picture after every point."""
     results = results_of(config, "strength.json", [config.model], config.program())
     if config.dry_run:
         print("\n".join(todo_lines(results, plan)))
@@ -165,60 +165,66 @@ def study(config: Config, plan: Sequence[Point] = PLAN) -> None:
 
 
 def play(point: Point, results: Results, config: Config, end: float) -> None:
-    """Plays the games of a point that are missing, until the time is up."""
+    """Plays the missing games of a point until the time is up."""
     entry = Entry(point.player(config.model), point.games, point.level)
     block = point.block * max(config.processes, 1)
     for name, seeds in missing_blocks(point.title, results, point.games, block, FIRST_SEED):
         if time.monotonic() >= end:
             return
-        found = figures(play_block(entry, seeds, config.processes, config.cluster), point.judged)
-        results.keep(name, found, f"{name}: {found['wins']} of {found['games']} games won")
+        result = figures(play_block(entry, seeds, config.processes, config.cluster), point.keep_chances)
+        results.keep(name, result, f"{name}: {result['wins']} of {result['games']} games won")
 
 
 def write(config: Config, results: Results, plan: Sequence[Point]) -> None:
-    """Writes the page and the picture of the points of which something is known."""
-    found = {point: together(blocks) for point in plan if (blocks := known_blocks(point.title, results))}
-    if not found:
+    """Writes the page and the picture of all points with games."""
+    by_point = {point: together(blocks) for point in plan if (blocks := known_blocks(point.title, results))}
+    if not by_point:
         return
-    write_page(config, "strength.md", signed(config, lines(found, config)))
-    lowest = min(f["ci_low"] for f in found.values())
+    write_page(config, "strength.md", signed(config, lines(by_point, config)))
+    lowest = min(f["ci_low"] for f in by_point.values())
     with picture(config.target("strength.png"), size=(8, 5)) as axis:
         for search, level in product(SEARCHES, LEVELS):
-            here = sorted((p.milliseconds, f) for p, f in found.items() if (p.search, p.level) == (search, level))
+            of_level = sorted(
+                (p.milliseconds, f) for p, f in by_point.items() if (p.search, p.level) == (search, level)
+            )
             label, line = (f"level {level}", "-") if search == "search" else (f"level {level}, MCTS", ":")
-            if here:
-                means = [f["mean"] for _, f in here]
-                errors = [[f["mean"] - f["ci_low"] for _, f in here], [f["ci_high"] - f["mean"] for _, f in here]]
+            if of_level:
+                means = [f["mean"] for _, f in of_level]
+                errors = [
+                    [f["mean"] - f["ci_low"] for _, f in of_level],
+                    [f["ci_high"] - f["mean"] for _, f in of_level],
+                ]
                 style = {"label": label, "linestyle": line, "color": f"C{level - 1}"}
-                axis.errorbar([ms for ms, _ in here], means, yerr=errors, marker="o", capsize=3, **style)
+                axis.errorbar([ms for ms, _ in of_level], means, yerr=errors, marker="o", capsize=3, **style)
         axis.set(xscale="log", xlabel="processor time for a decision (ms)")
         axis.set(ylabel="share of games won", ylim=(lowest - 0.02, 1.01))
         axis.legend(fontsize="small", ncols=2)
 
 
-def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
+def lines(by_point: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     """Returns the page."""
     rows = []
-    for search, ms in sorted({(p.search, p.milliseconds) for p in found}, key=lambda k: (k[0] == "mcts", k[1])):
-        here = {p.level: f for p, f in found.items() if (p.search, p.milliseconds) == (search, ms)}
-        cells = [share_won(here[n]) if n in here else "-" for n in LEVELS]
-        moves, seconds = (sum(f[name] for f in here.values()) for name in ("moves", "seconds"))
-        games = max(f["games"] for f in here.values())
+    for search, ms in sorted({(p.search, p.milliseconds) for p in by_point}, key=lambda k: (k[0] == "mcts", k[1])):
+        by_level = {p.level: f for p, f in by_point.items() if (p.search, p.milliseconds) == (search, ms)}
+        cells = [share_won(by_level[n]) if n in by_level else "-" for n in LEVELS]
+        moves, seconds = (sum(f[name] for f in by_level.values()) for name in ("moves", "seconds"))
+        games = max(f["games"] for f in by_level.values())
         player = Point(ms, 1, games, search).player(config.model)
         again = f"`friday {player} --level N --games {games} --seed {FIRST_SEED}`"
         rows.append([f"{SEARCHES[search]}{ms} ms", *cells, f"{1000 * seconds / max(moves, 1):.3g}", again])
     return [
         "# Friday: strength by the time for a decision",
         "",
-        f"Share of games won by the network `{config.model}` in our search, with its 95 % interval (Wilson) and the number of",
-        f"games. It sees no hidden cards. Seeds are from {FIRST_SEED:,} on, and times are processor time. To repeat a row at",
-        "level N, give the last column to `leafwise eval`.",
+        f"The table has the share of games that the network `{config.model}` wins in a search with this time per",
+        "decision. In brackets are the 95 % interval (Wilson) and the number of games. The network sees no hidden",
+        f"cards. Rows without MCTS are depth-limited search. Seeds are from {FIRST_SEED:,} on, and times are",
+        "processor time. To repeat a row at level N, give the last column to `leafwise eval`.",
         "",
         "![The table as curves](strength.png)",
         "",
-        *table(f"time | {COLUMNS} | measured, ms | `leafwise eval`", rows),
+        *table(f"time limit | {COLUMNS} | measured, ms | `leafwise eval`", rows),
         "",
-        *judged_lines(found),
+        *calibration_lines(by_point),
     ]
 
 
@@ -226,47 +232,52 @@ TESTED = "time | level: | games: | calibration error: | 95 % interval: | luck al
 """Columns of tests of chances."""
 
 
-def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
-    """Returns what is said of the chances that were told, and of the same with a slope and an offset for their log odds."""
-    judged = {point: f for point, f in found.items() if "told" in f}
-    if not judged:
+def calibration_lines(by_point: dict[Point, dict[str, Any]]) -> list[str]:
+    """Returns the section on the calibration of predicted chances, also after scaling their log odds."""
+    predicted = {point: f for point, f in by_point.items() if "told" in f}
+    if not predicted:
         return []
-    rows = [test_row(point, *f["told"]) for point, f in judged.items()]
+    rows = [test_row(point, *f["told"]) for point, f in predicted.items()]
     what = [
-        "At each decision the search predicts the chance to win. The predictions are put into tenths and compared with the",
-        "share of games won. The interval is a bootstrap over games. Correct predictions would show an error too, by luck.",
-        "The column `luck alone` is its 95th percentile, and `p` is the probability of an error as large as the measured one.",
+        "At each decision the search predicts the chance to win. We group the predictions by tenths and compare",
+        "them with the share of games won. The interval is a bootstrap over games. Even correct predictions have a",
+        "small error, by luck. In 95 % of such samples it is below the column `luck alone`. The column `p` has the",
+        "probability that luck makes an error as large as the measured one.",
     ]
     return [
         *section("How accurate are the predicted chances?", what, table(TESTED, rows)),
-        *(line for ms in dict.fromkeys(point.milliseconds for point in judged) for line in scaled_lines(ms, judged)),
+        *(
+            line
+            for ms in dict.fromkeys(point.milliseconds for point in predicted)
+            for line in scaled_lines(ms, predicted)
+        ),
     ]
 
 
-def scaled_lines(ms: int, judged: dict[Point, dict[str, Any]]) -> list[str]:
-    """Returns what is said of chances told in so many milliseconds with a slope and an offset; nothing where too few were lost."""
-    here = {point: f["told"] for point, f in judged.items() if point.milliseconds == ms}
-    decisions, chances, outcomes = (np.concatenate(parts) for parts in zip(*here.values(), strict=True))
+def scaled_lines(ms: int, predicted: dict[Point, dict[str, Any]]) -> list[str]:
+    """Returns the lines on scaled chances at a time limit; [] if too few games were lost."""
+    by_point = {point: f["told"] for point, f in predicted.items() if point.milliseconds == ms}
+    decisions, chances, outcomes = (np.concatenate(parts) for parts in zip(*by_point.values(), strict=True))
     if any(outcomes[k::2].min() == outcomes[k::2].max() for k in (0, 1)):
         return []
     right = cross_scaled(decisions, chances, outcomes)
-    ends = np.cumsum([len(told[2]) for told in here.values()])[:-1]
+    ends = np.cumsum([len(parts_of_level[2]) for parts_of_level in by_point.values()])[:-1]
     levels = zip(*(np.split(array, ends) for array in (decisions, right.chances, outcomes)), strict=True)
-    rows = [test_row(point, *told) for point, told in zip(here, levels, strict=True)]
+    rows = [test_row(point, *parts_of_level) for point, parts_of_level in zip(by_point, levels, strict=True)]
     (a, b), (c, d) = right.lines
     return [
-        "The same after one slope and one offset for the predicted log odds of all levels. Both are fitted to one half of the",
-        "games and tested on the other half, then the other way round:",
+        "The next table corrects the predictions first: the log odds of all levels get one slope and one offset. We",
+        "fit both on one half of the games and test them on the other half, then swap the halves:",
         "",
         *table(TESTED, rows),
         "",
-        f"At {ms} ms one half gives slope {a:.2f} and offset {b:+.2f}, the other {c:.2f} and {d:+.2f}.",
+        f"At {ms} ms one half of the games gives slope {a:.2f} and offset {b:+.2f}. The other half gives {c:.2f} and {d:+.2f}.",
         "",
     ]
 
 
 def test_row(point: Point, decisions: Floats, chances: Floats, outcomes: Floats) -> list[str]:
-    """Returns the row of a test of chances that were told."""
+    """Returns the row of a calibration test."""
     test = calibration_test(decisions, chances, outcomes)
     interval = f"{test.ci_low:.3f} to {test.ci_high:.3f}"
     cells = f"{test.error:.3f}", interval, f"{test.luck:.3f}", f"{test.p:.2f}"

@@ -1,12 +1,12 @@
-"""All ways to learn, in all six games: what each makes of the same processor time.
+"""Compares all ways to learn in all six games, with equal processor time.
 
-`python -m leafwise.experiments.methods` trains every method of `PLANS` where it applies, for so many minutes of one core each, and
-beside them DQN and PPO of Stable-Baselines3 (`--dry-run` tells how many hours that is, and does nothing). Then what was learned
-plays final games: as the leaf of searches one and two decisions deep, against the best hand-made leaf in the same search or in
-single-player games beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written
-as soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each
-other, those as long as their recipes say (`--minutes 0`) among them. `--seeds 5` trains each way with so many training seeds
-instead, judges each run one decision deep, and compares the ways by interquartile means and probabilities of improvement.
+`python -m leafwise.experiments.methods` trains every method of `PLANS`, and DQN and PPO of Stable-Baselines3, each for some
+minutes of one core (`--dry-run` only prints the hours). Then the results play final games: as the leaf of searches one and two
+decisions deep, against the best hand-made leaf in the same search (in single-player games beside it), and as a bare policy if
+there is one. `methods.json`, `methods.md` and `methods.png` are updated after each figure; a stopped study continues, and so do
+its runs. The page has runs of several lengths (`--minutes`), also those of the recipes (`--minutes 0`). `--seeds 5` trains each
+way with five training seeds instead, measures each run one decision deep, and compares the ways by interquartile means and
+probabilities of improvement.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from leafwise.envs.core.files import read_text
 from leafwise.envs.core.programs import Process
 from leafwise.envs.core.ranges import Range, need_among
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     Study,
     bootstrapped,
@@ -54,8 +54,7 @@ from leafwise.training.runs.files import config_file
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import method_of, recipe
 
-# What is learned in each game, how it is judged, and the runs: each has a process of its own, whose time and memory are known
-# when it is over.
+# The ways to learn each game, their evaluation, and the runs: each is a process, whose time and memory are known at its end.
 
 
 @dataclass(frozen=True)
@@ -63,24 +62,24 @@ class Way:
     """One way to learn a game: a method of the package, by its recipe, or one of Stable-Baselines3."""
 
     steps: float
-    """Steps of the method in a minute of one processor core, about; of Stable-Baselines3, which is stopped by the clock, 0."""
+    """Approximate steps of the method in a minute of one core; 0 for Stable-Baselines3, which the clock stops."""
     options: dict[str, Any] = field(default_factory=dict)
     """Options besides the recipe's."""
     leaf: str = "search:{run},depth={depth}"
-    """Player with what was learned as a leaf; "" where there is none."""
+    """Player with the result as a leaf; "" if there is none."""
     policy: str = ""
-    """Player that asks what was learned for an action without a search; "" where it says nothing of actions."""
+    """Player with the result as a policy, without a search; "" if there is none."""
     algorithm: str = ""
-    """Of Stable-Baselines3: DQN, PPO, or MaskablePPO by settings."""
+    """Algorithm of Stable-Baselines3: DQN, PPO, or MaskablePPO by settings; else ""."""
     limits: str | None = None
-    """Options of its searches, where they are not the plan's."""
+    """Options of its searches (None: the plan's)."""
     network: str = ""
-    """The torch network that the method trains, where it is not the sparse one."""
+    """Torch network of the method ("": the sparse network)."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is learned in a game, and how it is judged."""
+class GamePlan:
+    """The ways to learn a game, and their evaluation."""
 
     variant: str
     hand: str
@@ -89,13 +88,13 @@ class Plan:
     games: dict[int, int]
     """Final games by the depth of the searches; bare policies play as many as searches of depth 1."""
     unit: str
-    """What a figure counts."""
+    """Meaning of the figures."""
     limits: str = ""
     """Options of all searches."""
     plies: int = 0
     """Random decisions of openings, in two-player games."""
     env: dict[str, Any] = field(default_factory=dict)
-    """Keywords of the environment of Stable-Baselines3."""
+    """Keywords of the environment for Stable-Baselines3."""
 
 
 LIKELIEST = "mcts:{run},prior={run},simulations=1,proofs=0"
@@ -114,8 +113,8 @@ SETTINGS = "examples/maskable_ppo.yml"
 POINTS = "share of the points against it"
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
 
-PLANS: dict[str, Plan] = {
-    "threes": Plan(
+PLANS: dict[str, GamePlan] = {
+    "threes": GamePlan(
         "",
         "openness",
         {
@@ -127,7 +126,7 @@ PLANS: dict[str, Plan] = {
         {1: 400, 2: 100},
         "mean score",
     ),
-    "trilobite": Plan(
+    "trilobite": GamePlan(
         "board=7x6,k=4",
         "lines",
         {
@@ -144,7 +143,7 @@ PLANS: dict[str, Plan] = {
         plies=6,
         env={"opponent": "greedy", "seat": "random"},
     ),
-    "cassis": Plan(
+    "cassis": GamePlan(
         "",
         "safe_edges",
         {
@@ -161,7 +160,7 @@ PLANS: dict[str, Plan] = {
         plies=4,
         env={"opponent": "greedy", "seat": "random"},
     ),
-    "trap": Plan(
+    "trap": GamePlan(
         "",
         "reach_open",
         {
@@ -177,7 +176,7 @@ PLANS: dict[str, Plan] = {
         plies=4,
         env={"opponent": "greedy", "seat": "random"},
     ),
-    "friday": Plan(
+    "friday": GamePlan(
         "level=1",
         "pirates",
         {
@@ -192,7 +191,7 @@ PLANS: dict[str, Plan] = {
         limits=",nodes=100",
         env={"reward": "shaped"},
     ),
-    "starship": Plan(
+    "starship": GamePlan(
         "preset=scout",
         "hopeful",
         {
@@ -207,29 +206,29 @@ PLANS: dict[str, Plan] = {
 
 
 SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_rew_mean")
-"""Tags of learning curves, the first that a run logged counts."""
+"""Tags of learning curves; the first tag that a run logged is used."""
 POINTS_DRAWN = 300
-"""Most points of a learning curve that are kept."""
+"""Maximum points of a saved learning curve."""
 RECIPE = "its recipe"
-"""The length of a run that is as long as its game's recipe says."""
+"""Length of a run by its game's recipe."""
 MB = 1e6
 PERIOD = 0.5
 """Seconds between two looks at the memory of a run."""
 
 
 def key_of(game: str, way: str, minutes: float | None, what: str) -> str:
-    """Returns the name of a result: what is known of a way to learn a game for so long (None: it learns nothing)."""
-    return ", ".join([game, way, *([] if minutes is None else [length_said(minutes)]), what])
+    """Returns the name of a result: game, way, length of training (None: no training), kind of result."""
+    return ", ".join([game, way, *([] if minutes is None else [length_text(minutes)]), what])
 
 
-def length_said(minutes: float) -> str:
-    """Returns how long a run is, in words; 0 minutes stand for what its recipe says."""
+def length_text(minutes: float) -> str:
+    """Returns the length of a run in words; 0 minutes is the recipe's."""
     return f"{minutes:g} minutes" if minutes else RECIPE
 
 
 @contextmanager
 def stopped_by_sigterm() -> Iterator[None]:
-    """Has SIGTERM stop the study as Ctrl-C does, so that no run goes on without it."""
+    """Lets SIGTERM stop the study as Ctrl-C does, so that no run continues without it."""
 
     def stop(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -243,13 +242,20 @@ def stopped_by_sigterm() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: float) -> list[str]:
-    """Returns the command of a run, as a module's name and its arguments; 0 minutes: what `leafwise train` makes of its name."""
+def words_of(game: str, plan: GamePlan, name: str, way: Way, path: Path, minutes: float) -> list[str]:
+    """Returns the command of a run, as a module's name and its arguments; 0 minutes: the recipe's run."""
     if way.algorithm:
         env = json.dumps(plan.env)
-        own = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm]
-        own += ["--settings", SETTINGS] if way.algorithm == "MaskablePPO" else ["--env", env]
-        return ["leafwise.experiments.methods.newcomers", *own, "--minutes", f"{minutes:g}", "--run", str(path)]
+        words_of_run = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm]
+        words_of_run += ["--settings", SETTINGS] if way.algorithm == "MaskablePPO" else ["--env", env]
+        return [
+            "leafwise.experiments.methods.newcomers",
+            *words_of_run,
+            "--minutes",
+            f"{minutes:g}",
+            "--run",
+            str(path),
+        ]
     words = ["--game", game, "--variant", plan.variant, "--run", str(path)]
     if minutes:
         words += ["--total-steps", str(max(1, round(way.steps * minutes)))]
@@ -261,14 +267,14 @@ def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: fl
 
 
 def method_name(way: str) -> str:
-    """Returns the method of a way to learn, which is named after it and perhaps its network."""
+    """Returns the method of a way to learn: the first word of its name."""
     return way.split()[0]
 
 
 def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
-    """Trains, or goes on; returns how the run went.
+    """Trains or continues a run; returns its figures.
 
-    Raises KeyboardInterrupt for a run that was stopped, ValueError for one that failed.
+    Raises KeyboardInterrupt if the run was stopped, ValueError if it failed.
     """
     if not (path / "results.json").exists():
         # A run of Stable-Baselines3 keeps its options in config.json.
@@ -279,20 +285,20 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
             raise UserError(f"expected a run that learns, got status {process.status} of {' '.join(words)}")
         finished(path)
         write_atomically(path / "memory.json", json.dumps(most).encode())
-    told = json.loads(read_text(path / "results.json"))
+    results = json.loads(read_text(path / "results.json"))
     memory = path / "memory.json"
     return {
-        "command": told["command"],
-        "commit": told["commit"],
-        "seconds": told["seconds"],
-        "steps": told["steps"],
+        "command": results["command"],
+        "commit": results["commit"],
+        "seconds": results["seconds"],
+        "steps": results["steps"],
         "memory_mb": json.loads(read_text(memory)) if memory.exists() else None,
         "curve": curve(path),
     }
 
 
 def watched(process: Process) -> float:
-    """Waits for a run to end; returns the most memory that it had, in MB. Where the study is stopped the run is too, and saves."""
+    """Waits for a run to end; returns its peak memory in MB. If the study is stopped, the run saves and stops."""
     import psutil  # of the extra `experiments`; `newcomers` does without
 
     most = 0.0
@@ -308,15 +314,15 @@ def watched(process: Process) -> float:
 
 
 def curve(path: Path) -> dict[str, Any]:
-    """Returns the learning curve of a run: what is scored, and by its share of the run's time; {} where nothing was logged."""
+    """Returns the learning curve of a run: tag, steps and values; {} if nothing was logged."""
     for tag in SCORES:
         try:
-            found: Mapping[int, float] = logged(path, [tag])[tag]
+            points: Mapping[int, float] = logged(path, [tag])[tag]
         except UserError:
             continue
-        steps = sorted(found)
+        steps = sorted(points)
         steps = steps[:: -(-len(steps) // POINTS_DRAWN)]
-        return {"tag": tag, "steps": steps, "values": [round(found[step], 4) for step in steps]}
+        return {"tag": tag, "steps": steps, "values": [round(points[step], 4) for step in steps]}
     return {}
 
 
@@ -325,48 +331,50 @@ SEED = 2_000_000
 HAND_MADE, SEEDED = "hand-made", "seed"
 BARE = "policy"
 ADDED = ("games", "ways", "minutes", "newcomer_minutes", "seeds", "runs")
-"""Options with which results are added to those that there are."""
+"""Options that only add results to the known ones."""
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Compares all ways to learn in all games."""
 
     games: tuple[str, ...] = tuple(PLANS)
-    """Games; none: only the page is made again."""
+    """Games; none: only write the page."""
     ways: tuple[str, ...] = ()
     """Ways to learn, as selfplay, "selfplay mlp" or "SB3 PPO" (default: all)."""
     minutes: Annotated[float, Range(0)] = 30.0
-    """Processor time of each run, in minutes of one core, about (0: as long as its recipe says)."""
+    """Approximate processor time of each run in minutes (0: the recipe's length)."""
     newcomer_minutes: Annotated[float, Range(0, above=True)] = 15.0
-    """The same of Stable-Baselines3's."""
+    """The same for Stable-Baselines3."""
     seeds: Annotated[int, Range(0, 100)] = 0
-    """Training seeds of each way, which are compared (0: one run of each, judged in full)."""
+    """Number of training seeds of each way (0: one run of each, with the full evaluation)."""
     share: Annotated[float, Range(0, above=True)] = 1.0
-    """Share of the final games that is played, above 0."""
+    """Share of the final games to play, above 0."""
     runs: str = "runs/methods"
     """Folder of the runs."""
     dry_run: bool = False
-    """Tell what would be trained, and for how long; do nothing."""
+    """List the runs with their times, and do nothing."""
 
     def minutes_of(self, way: Way) -> float:
-        """Returns how long a way to learn has."""
+        """Returns the minutes of a way to learn."""
         return self.newcomer_minutes if way.algorithm else self.minutes
 
     @property
     def bare(self) -> Config:
-        """The study without the options with which results are added."""
+        """The study without the options that only add results."""
         added: dict[str, Any] = {name: getattr(Config, name) for name in ADDED}
         return replace(self, **added)
 
     def ways_of(self, name: str) -> dict[str, Way]:
-        """Returns the ways to learn a game that were asked for."""
+        """Returns the requested ways to learn a game."""
         return {word: way for word, way in PLANS[name].ways.items() if word in (self.ways or PLANS[name].ways)}
 
 
-def judged(plan: Plan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
-    """Yields what is judged of a way to learn (None: the hand-made leaf): its name, the texts of the player and of the hand-made
-    opponent, how many games; RUN stands for the folder of the run."""
+def evaluations(plan: GamePlan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
+    """Yields the evaluations of a way to learn (None: the hand-made leaf).
+
+    Each has a name, the texts of the player and of the hand-made opponent, and the number of games; RUN stands for the run folder.
+    """
     for depth, games in plan.games.items():
         opponent = f"search:{plan.hand},depth={depth}{plan.limits}"
         if way is None:
@@ -378,10 +386,12 @@ def judged(plan: Plan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
         yield BARE, way.policy.format(run="RUN"), f"search:{plan.hand},depth=1{plan.limits}", plan.games[1]
 
 
-def measured(config: Config, name: str, plan: Plan, text: str, opponent: str, games: int, file: Path) -> dict[str, Any]:
+def measured(
+    config: Config, name: str, plan: GamePlan, text: str, opponent: str, games: int, file: Path
+) -> dict[str, Any]:
     """Plays final games; returns the mean, its 95 % interval and the seconds of a move.
 
-    Raises ValueError where a player fails in one of them.
+    Raises ValueError if a player fails in a game.
     """
     game, games = find_variant(name, plan.variant), max(2, 2 * round(config.share * games / 2))
     where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster, "file": file, "resume": True}
@@ -391,21 +401,21 @@ def measured(config: Config, name: str, plan: Plan, text: str, opponent: str, ga
     return scored(game, text, games, SEED, against, plan.plies, **where)
 
 
-def built(config: Config, plan: Plan, text: str, ships: int) -> dict[str, Any]:
+def built(config: Config, plan: GamePlan, text: str, ships: int) -> dict[str, Any]:
     """Builds ships; returns their mean quality, its interval and the seconds of a ship."""
     from leafwise.training.starship.builders import records
 
     game = find_variant("starship", plan.variant)
     work = partial(records, game, text.replace("search:", "build:"))
     seeds = range(SEED, SEED + ships)
-    found = [one for part in config.each(work, in_pieces(seeds, 10)) for one in part]
-    quality = np.array([one["quality"] for one in found])
-    spent = sum(one["seconds"] for one in found) / ships
+    ships_built = [one for part in config.each(work, in_pieces(seeds, 10)) for one in part]
+    quality = np.array([one["quality"] for one in ships_built])
+    spent = sum(one["seconds"] for one in ships_built) / ships
     return {"mean": float(quality.mean()), **bounds(mean_interval(quality)), "games": ships, "seconds": spent}
 
 
 def of_game(config: Config, results: Results, name: str) -> None:
-    """Trains and judges what is not known of a game; the page is written anew after every way to learn it."""
+    """Trains and evaluates what is missing of a game; updates the page after every way."""
     plan = PLANS[name]
     ways: dict[str, Way | None] = {**config.ways_of(name)}
     if find_variant(name, plan.variant).players == 1:
@@ -418,16 +428,16 @@ def of_game(config: Config, results: Results, name: str) -> None:
         if way is not None and minutes is not None:
             words = words_of(name, plan, way_name, way, path, minutes)
             results.find(known("run"), partial(trained, words, path))
-        for what, text, opponent, games in judged(plan, way):
+        for what, text, opponent, games in evaluations(plan, way):
             file = path.with_name(f"{path.name}-{what.replace(' ', '')}.json")
             file.parent.mkdir(parents=True, exist_ok=True)
-            told = text.replace("RUN", str(path)), opponent, games, file
-            results.find(known(what), partial(measured, config, name, plan, *told))
+            arguments = text.replace("RUN", str(path)), opponent, games, file
+            results.find(known(what), partial(measured, config, name, plan, *arguments))
         write(config.bare, results)
 
 
 def of_seeds(config: Config, results: Results, name: str) -> None:
-    """Trains and judges what is not known of a game's ways with several training seeds."""
+    """Trains and evaluates what is missing of a game with several training seeds."""
     for way_name, way in config.ways_of(name).items():
         minutes = config.minutes_of(way)
         length = f"{minutes:g}min" if minutes else "recipe"
@@ -439,18 +449,18 @@ def of_seeds(config: Config, results: Results, name: str) -> None:
 
 
 def seeded(config: Config, name: str, way_name: str, seed: int, path: Path) -> dict[str, Any]:
-    """Trains with a seed, and judges the run one decision deep; returns how it went and its figures."""
+    """Trains with a seed and evaluates the run one decision deep; returns its figures."""
     plan = PLANS[name]
     way = plan.ways[way_name]
     words = [*words_of(name, plan, way_name, way, path, config.minutes_of(way)), "--seed", str(seed)]
     run = trained(words, path)
-    _, text, opponent, games = next(judged(plan, way))
+    _, text, opponent, games = next(evaluations(plan, way))
     file = path.with_name(f"{path.name}-judged.json")
     return {**run, "curve": {}, **measured(config, name, plan, text.replace("RUN", str(path)), opponent, games, file)}
 
 
 def dry_run(config: Config) -> None:
-    """Prints every run, about how many minutes it takes, and the hours of all."""
+    """Prints every run with its approximate minutes, and the total hours."""
     minutes = []
     for name in config.games:
         for word, way in config.ways_of(name).items():
@@ -464,7 +474,7 @@ def dry_run(config: Config) -> None:
 
 
 def study(config: Config) -> None:
-    """Makes the page; raises ValueError for unknown names."""
+    """Runs the study; raises ValueError for unknown names."""
     for name in config.games:
         need_among(name, PLANS, "games")
     for way in config.ways:
@@ -491,79 +501,81 @@ CURVES = {
     "eval/score_mean": "score",
     "rollout/ep_rew_mean": "reward",
 }
-"""What learning curves show, in words."""
+"""Tags of learning curves in words."""
 
 
-def cell(found: dict[str, Any] | None, plan: Plan) -> str:
-    """Returns a figure with its interval; a dash where there is none."""
-    if found is None:
+def cell(figures: dict[str, Any] | None, plan: GamePlan) -> str:
+    """Formats a figure with its interval; "-" for None."""
+    if figures is None:
         return "-"
     form = ",.0f" if plan.unit == "mean score" else ".3f" if plan.unit == "mean quality" else ".1%"
-    return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
+    return f"{figures['mean']:{form}} ({interval_text(figures['ci_low'], figures['ci_high'], form)})"
 
 
-def known_of(name: str, plan: Plan, results: Results) -> list[tuple[str, float | None, dict[str, Any]]]:
-    """Returns what is known of a game: a way to learn it, for how many minutes, and what was found, by the last words of the names
-    of results. Ways are in the plan's order, the shortest runs first."""
-    order, found = ("hand-made", *plan.ways), dict[tuple[int, float], dict[str, Any]]()
+def known_of(name: str, plan: GamePlan, results: Results) -> list[tuple[str, float | None, dict[str, Any]]]:
+    """Returns the known results of a game: way, minutes, and results by the last part of their names.
+
+    Ways are in the plan's order, shorter runs first.
+    """
+    order, by_way = ("hand-made", *plan.ways), dict[tuple[int, float], dict[str, Any]]()
     for key, result in results.items():
         game, way, *length, what = key.split(", ")
         if game == name and way in order:
             minutes = -1.0 if not length else 0.0 if length == [RECIPE] else float(length[0].split()[0])
-            found.setdefault((order.index(way), minutes), {})[what] = result
-    return [(order[way], None if minutes < 0 else minutes, found[way, minutes]) for way, minutes in sorted(found)]
+            by_way.setdefault((order.index(way), minutes), {})[what] = result
+    return [(order[way], None if minutes < 0 else minutes, by_way[way, minutes]) for way, minutes in sorted(by_way)]
 
 
-def rows_of(name: str, plan: Plan, results: Results) -> list[list[str]]:
-    """Returns the rows of a game's table: those of which something is known."""
+def rows_of(name: str, plan: GamePlan, results: Results) -> list[list[str]]:
+    """Returns the rows of a game's table that have results."""
     rows = []
-    for way, minutes, found in known_of(name, plan, results):
-        if all(what.startswith(SEEDED) for what in found):
+    for way, minutes, known in known_of(name, plan, results):
+        if all(what.startswith(SEEDED) for what in known):
             continue
-        run = found.get("run")
+        run = known.get("run")
         memory = f"{run['memory_mb']:,.0f}" if run and run["memory_mb"] else "-"
         spent = [f"{run['seconds']:,.0f}", f"{run['steps']:,}", memory] if run else ["-"] * 3
         rows.append(
             [
                 way,
-                "-" if minutes is None else length_said(minutes).removesuffix(" minutes"),
+                "-" if minutes is None else length_text(minutes).removesuffix(" minutes"),
                 *spent,
-                *(cell(found.get(what), plan) for what in COLUMNS),
+                *(cell(known.get(what), plan) for what in COLUMNS),
             ]
         )
     return rows
 
 
-def seeds_of(name: str, plan: Plan, results: Results) -> list[str]:
-    """Returns the lines on ways that were trained with several seeds: a table, and in words which differences stand."""
+def seeds_of(name: str, plan: GamePlan, results: Results) -> list[str]:
+    """Returns the lines on ways with several training seeds: a table, and the significant differences in words."""
     scores: dict[float, dict[str, Floats]] = {}
     commands: dict[float, list[str]] = {}
-    for way, minutes, found in known_of(name, plan, results):
-        runs = [one for what, one in found.items() if what.startswith(SEEDED)]
+    for way, minutes, known in known_of(name, plan, results):
+        runs = [one for what, one in known.items() if what.startswith(SEEDED)]
         if minutes is not None and len(runs) > 1:
             scores.setdefault(minutes, {})[way] = np.array([one["mean"] for one in runs])
             commands.setdefault(minutes, []).append(f"    {runs[0]['command']}")
     lines = []
     for minutes, ways in scores.items():
-        rows, said = [], []
-        for way, own in ways.items():
-            middle = dict(zip(("mean", "ci_low", "ci_high"), estimate(interquartile_mean, [own]), strict=True))
-            ends = (cell({**middle, "mean": x}, plan).split(" ")[0] for x in (own.min(), own.max()))
-            rows.append([way, str(len(own)), cell(middle, plan), *ends])
+        rows, comparisons = [], []
+        for way, of_runs in ways.items():
+            middle = dict(zip(("mean", "ci_low", "ci_high"), estimate(interquartile_mean, [of_runs]), strict=True))
+            ends = (cell({**middle, "mean": x}, plan).split(" ")[0] for x in (of_runs.min(), of_runs.max()))
+            rows.append([way, str(len(of_runs)), cell(middle, plan), *ends])
         for pair in itertools.combinations(ways, 2):
             first, second = sorted(pair, key=lambda way: -interquartile_mean([ways[way]]))
             better = estimate(improvement, [ways[first]], [ways[second]])
             stands = "significantly" if better.low > 0.5 else "not significantly"
             chance = f"{better.value:.0%} ({better.low:.0%} to {better.high:.0%})"
-            said.append(
-                f"- `{first}` is {stands} better than `{second}`: one of its runs beats one of the other's with "
-                f"probability {chance}."
+            comparisons.append(
+                f"- `{first}` is {stands} better than `{second}`. The probability that a run of `{first}` is better than a run of "
+                f"`{second}` is {chance}."
             )
         lines += [
-            f"Several training seeds, each for {length_said(minutes)}. A run is measured one decision deep, and the table has",
-            "the interquartile mean over the runs. Intervals are a bootstrap over the seeds; with so few seeds they are too",
-            "narrow.", "",
-            *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *said, *[""][: len(said)],
+            f"The next table has several runs of each method, with different training seeds, each for {length_text(minutes)}.",
+            "Each run is measured at depth 1. The table has the interquartile mean over the runs. Intervals are a bootstrap over",
+            "the seeds. With so few seeds they are too narrow.", "",
+            *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *comparisons, *[""][: len(comparisons)],
             "The commands of the first runs:", "", *commands[minutes], "",
         ]  # fmt: skip
     return lines
@@ -576,26 +588,28 @@ def section(name: str, results: Results) -> list[str]:
     if not rows and not seeded:
         return []
     options = f", {plan.variant}" if plan.variant else ""
-    against = f"against `{plan.hand}`" if "against" in plan.unit else f"beside `{plan.hand}`"
-    commands = [found["run"]["command"] for _, _, found in known_of(name, plan, results) if "run" in found]
+    commands = [known["run"]["command"] for _, _, known in known_of(name, plan, results) if "run" in known]
     limits = f" ({plan.limits.strip(',')})" if plan.limits else ""
-    bare = "; a policy without search plays against it at depth 1" if "against" in plan.unit else ""
+    unit, hand = plan.unit.replace(" against it", ""), f"the hand-made leaf `{plan.hand}` in the same search{limits}"
+    sentence = f"The row `hand-made` has {hand}."
+    if "against" in plan.unit:
+        sentence = f"The opponent has {hand}. A policy alone plays against this leaf at depth 1."
     return [
         f"## {name.capitalize()}{options}", "",
-        f"The {plan.unit.replace(' against it', '')}, {against} in the same search{limits}{bare}.", "",
-        *table("way | minutes: | seconds: | steps: | MB: | depth 1: | depth 2: | bare policy:", rows), "",
+        f"The table has the {unit}. {sentence}", "",
+        *table("way | minutes: | seconds: | steps: | MB: | depth 1: | depth 2: | policy alone:", rows), "",
         *(f"    {command}" for command in commands), "",
         *seeded,
     ]  # fmt: skip
 
 
 def plot(study: Study, results: Results) -> bool:
-    """Draws the learning curves of all games of which there are some; returns whether there are."""
+    """Draws the known learning curves of all games; returns whether there are any."""
     known: dict[str, dict[str, dict[str, Any]]] = {}
     for name, plan in PLANS.items():
-        for way, minutes, found in known_of(name, plan, results):
-            if "run" in found and found["run"]["curve"] and minutes is not None:
-                known.setdefault(name, {})[f"{way}, {length_said(minutes)}"] = found["run"]
+        for way, minutes, results_of_way in known_of(name, plan, results):
+            if "run" in results_of_way and results_of_way["run"]["curve"] and minutes is not None:
+                known.setdefault(name, {})[f"{way}, {length_text(minutes)}"] = results_of_way["run"]
     if not known:
         return False
     columns = min(len(known), WIDE)
@@ -623,23 +637,25 @@ def plot(study: Study, results: Results) -> bool:
 
 
 def write(study: Study, results: Results) -> None:
-    """Writes the page and its picture with what is known."""
+    """Writes the page and its picture with the known results."""
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
-        "# All ways to learn, at equal processor time", "",
-        "Each method trains on every game that it fits, with the options of the game's recipe if there is one (`leafwise",
-        "train GAME --method METHOD`). A run takes about the minutes of its row on one core, or as long as the recipe says.",
-        "Seconds include compiling.",
+        "# Training methods at equal processor time", "",
+        "Each method trains on every game that it fits, with the options of the game's recipe if there is one",
+        "(`leafwise train GAME --method METHOD`). A run takes about the minutes of its row on one core, or as long",
+        "as the recipe says. The column `seconds` includes compiling, and `steps` counts what the method counts:",
+        "moves, decisions or iterations. The network then plays as the leaf of a search of depth 1 and 2. The",
+        "column `policy alone` has its policy without a search.",
         "",
-        "DQN and PPO of Stable-Baselines3 have their defaults, as for somebody who tries them for the first time. One default",
-        "differs: DQN's replay buffer is smaller in Starship, so that it fits into 4 GB. MaskablePPO of sb3-contrib has",
-        f"[settings](../../{SETTINGS}).",
+        "DQN and PPO of Stable-Baselines3 (SB3) have their defaults, as for somebody who tries them for the first",
+        "time. One default differs: DQN's replay buffer is smaller in Starship, so that it fits into 4 GB.",
+        f"MaskablePPO of sb3-contrib has [settings](../../{SETTINGS}).",
         "",
-        "Final games have seeds from 2,000,000 on and 95 % intervals. Two-player games have random openings, each from both seats.",
-        "The picture has the curve of each run that logged one, over its share of the run's time. Elo from matches inside a",
-        "run cannot be compared with that of another run, so it is drawn as a share of its last value. To repeat a row, give",
-        "the last command the `--games`, `--ways` and `--minutes` of the row (0: its recipe's), and `--seeds` for several",
-        "training seeds.", "",
+        "The games of the tables have seeds from 2,000,000 on; intervals are 95 % intervals. Two-player games have",
+        "random openings, each from both seats. The picture has the learning curve of each run that logged one,",
+        "over its share of the run's time. The Elo of one run cannot be compared with that of another, so its curve",
+        "is a share of the last value. To repeat a row, give the last command the `--games`, `--ways` and",
+        "`--minutes` of the row (0: its recipe's), and `--seeds` for several training seeds.", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
         *bootstrapped(results.values()),

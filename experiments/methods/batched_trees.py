@@ -1,9 +1,9 @@
-"""How fast trees grow side by side: leaves a second against the bare network, simulations a second against OpenSpiel's tree search.
+"""Measures the speed of batched tree searches: against the network alone, and against OpenSpiel's tree search.
 
     python -m leafwise.experiments.methods.batched_trees
 
-Connect Four, one thread. The network is asked by `alphazero`'s own games of 100 simulations a decision, 256 of them at once; alone,
-on batches of 256; and by `MCTSBot` of OpenSpiel (extra `openspiel`), one position after another, as it asks. All three take turns.
+Connect Four, one thread. The network values the leaves of `alphazero`'s games, 256 at once with 100 simulations a decision; batches
+of 256 positions alone; and the single positions of OpenSpiel's `MCTSBot` (extra `openspiel`). All three are timed in turns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.registry import game as game_of
 from leafwise.models.network import torch_network
 from leafwise.training.alphazero.batches import MOST, POSITIONS_A_GAME, ForestRecorder
-from leafwise.training.alphazero.games import How
+from leafwise.training.alphazero.games import MctsPlayOptions
 
 SIMULATIONS = 100
 PROGRAM = "leafwise.experiments.methods.batched_trees"
@@ -29,26 +29,26 @@ PROGRAM = "leafwise.experiments.methods.batched_trees"
 
 @dataclass(frozen=True)
 class Options:
-    """What is measured."""
+    """Options of the measurement."""
 
     networks: tuple[str, ...] = ("mlp", "resnet")
     """Torch modules, as `--network` names them."""
     rounds: int = 3
-    """How often all are timed; the median counts."""
+    """Number of timings of each; the median counts."""
     seconds: float = 10.0
-    """Of each, at least."""
+    """Minimum seconds of each timing."""
 
 
 @dataclass(frozen=True)
-class Counting:
-    """A network that counts the rows it is asked about."""
+class CountingNetwork:
+    """A network that counts its rows."""
 
     network: Any
-    asked: list[int]
+    batch_sizes: list[int]
 
     @property
     def game(self) -> Any:
-        """Its game."""
+        """The network's game."""
         return self.network.game
 
     def evaluator(self, name: str) -> Evaluator:
@@ -57,14 +57,14 @@ class Counting:
         ask: Any = leaf.batch_policy
 
         def counted(rows: Any, T: Any) -> Any:
-            self.asked.append(len(rows))
+            self.batch_sizes.append(len(rows))
             return ask(rows, T)
 
         return replace(leaf, batch_policy=counted)
 
 
 def a_second(work: Callable[[], int], seconds: float) -> float:
-    """Returns how many of what `work` returns are done in a second."""
+    """Returns the units of `work` per second."""
     done, start = 0, time.perf_counter()
     while (spent := time.perf_counter() - start) < seconds:
         done += work()
@@ -72,13 +72,13 @@ def a_second(work: Callable[[], int], seconds: float) -> float:
 
 
 def workers(name: str) -> dict[str, Callable[[], int]]:
-    """Returns what asks a network, by its name: each call returns how many leaves, or for OpenSpiel simulations, it made."""
+    """Returns the measured work by name: each call returns its number of leaves, or of simulations for OpenSpiel."""
     import torch
 
     game = game_of("trilobite", board="7x6", k=4)
     network: Any = torch_network(game, name, says="policy", seed=1)
-    module, counting = network.module.eval(), Counting(network, [])
-    how = How(SIMULATIONS, 10, 0.25, 10.0, 1.0)
+    module, counting = network.module.eval(), CountingNetwork(network, [])
+    how = MctsPlayOptions(SIMULATIONS, 10, 0.25, 10.0, 1.0)
     recorder = ForestRecorder(counting, how, 4, 1.25, MOST * POSITIONS_A_GAME, 512.0)  # type: ignore[arg-type]
     planes = torch.from_numpy(network.describe(np.repeat(game.new(1).row[None], MOST, axis=0), game.tables())[0])
     recorder.warm()
@@ -89,23 +89,23 @@ def workers(name: str) -> dict[str, Callable[[], int]]:
         return MOST
 
     def side_by_side() -> int:
-        counting.asked.clear()
+        counting.batch_sizes.clear()
         recorder.piece(counting, MOST * POSITIONS_A_GAME, 1)  # type: ignore[arg-type]
-        return sum(counting.asked)
+        return sum(counting.batch_sizes)
 
     return {"alone": alone, "alphazero": side_by_side, "openspiel": theirs(module)}
 
 
 def theirs(module: Any) -> Callable[[], int]:
-    """Returns a search by OpenSpiel with a module at its leaves, along a game."""
+    """Returns the work of OpenSpiel's search with a module at its leaves, along a game."""
     import pyspiel
     import torch
     from open_spiel.python.algorithms import mcts
 
     game = pyspiel.load_game("connect_four")
 
-    class Asked(mcts.Evaluator):
-        """Values and priors by one call for each position."""
+    class ModuleEvaluator(mcts.Evaluator):
+        """Values and priors of a module, by one call for each position."""
 
         def __init__(self) -> None:
             self.last: tuple[str, Any] = "", None
@@ -128,7 +128,7 @@ def theirs(module: Any) -> Callable[[], int]:
 
     random = np.random.RandomState(1)
     bot = mcts.MCTSBot(
-        game, 1.25, SIMULATIONS, Asked(), random_state=random, child_selection_fn=mcts.SearchNode.puct_value
+        game, 1.25, SIMULATIONS, ModuleEvaluator(), random_state=random, child_selection_fn=mcts.SearchNode.puct_value
     )
     states = [game.new_initial_state()]
 

@@ -1,9 +1,8 @@
-"""MaskablePPO of sb3-contrib by the settings of `examples/maskable_ppo.yml`, beside its defaults, in equal processor time.
+"""Compares MaskablePPO of sb3-contrib with the settings of `examples/maskable_ppo.yml` and with its defaults, at equal time.
 
 `python -m leafwise.experiments.methods.learners` trains both on one id of each game, for `--minutes` of one core each. Then the
 bare policies play final games: against `random`, `greedy` and `level:easy` in two-player games, beside `random` and `greedy` in
-games for one. `learners.json` and `learners.md` are written as soon as a figure is known; a study that was stopped goes on, runs
-too.
+single-player games. `learners.json` and `learners.md` are updated after each figure; a stopped study continues, and so do its runs.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ import gymnasium as gym
 
 from leafwise.envs.core.ranges import Range, need_among
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.methods.__main__ import PLANS, SETTINGS, length_said, stopped_by_sigterm, trained
+from leafwise.experiments.methods.__main__ import PLANS, SETTINGS, length_text, stopped_by_sigterm, trained
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     Study,
     command,
@@ -37,39 +36,39 @@ from leafwise.training.runs.loop import find_variant
 IDS = ("Trilobite7x6", "Cassis", "Threes", "Trap", "Friday", "StarshipPlace")
 OWN, DEFAULTS, ALONE = "settings", "defaults", "alone"
 SEED, PLIES = 3_000_000, 4
-"""First seed of the final games, and the random moves that two-player games begin with."""
+"""First seed of the final games, and the number of random moves of openings."""
 MOST_SHARE = 10.0
-"""Mean scores above it are points."""
+"""Larger mean scores are points, not shares."""
 ADDED: dict[str, Any] = {"ids": IDS, "minutes": 10.0, "runs": "runs/learners"}
-"""Options with which results are added to those that there are."""
+"""Options that only add results to the known ones."""
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Trains MaskablePPO by settings and by its defaults, and has the policies play."""
 
     ids: tuple[str, ...] = IDS
-    """Ids of environments, as Threes for leafwise/Threes-v0; none: only the page is made again."""
+    """Ids of environments, as Threes for leafwise/Threes-v0; none: only write the page."""
     minutes: Annotated[float, Range(0, above=True)] = 10.0
     """Processor time of each run."""
     games: Annotated[int, Range(2, 1e6)] = 200
-    """Final games of each figure, even."""
+    """Final games of each figure; even."""
     runs: str = "runs/learners"
     """Folder of the runs."""
 
     @property
     def bare(self) -> Config:
-        """The study without the options with which results are added."""
+        """The study without the options that only add results."""
         return replace(self, **ADDED)
 
 
 def opponents(players: int) -> tuple[str, ...]:
-    """Returns whom policies meet in two-player games, or who plays beside them in single-player games."""
+    """Returns the opponents in two-player games, or the players for comparison in single-player games."""
     return ("random", "greedy", "level:easy") if players == 2 else ("random", "greedy")
 
 
 def run_words(name: str, minutes: float, path: Path, settings: str = "") -> list[str]:
-    """Returns the command of a run, as a module's name and its arguments: by a file of settings, or by the defaults."""
+    """Returns the command of a run with a file of settings or the defaults, as a module's name and its arguments."""
     game, options = game_and_options(name)
     words = ["--game", game, "--variant", options, "--algorithm", "MaskablePPO"]
     words += ["--settings", settings] if settings else ["--env", json.dumps(PLANS[game].env)]
@@ -83,19 +82,19 @@ def game_and_options(name: str) -> tuple[str, str]:
 
 
 def of_id(config: Config, results: Results, name: str) -> None:
-    """Trains and judges what is not known of an id; the page is written anew after each run."""
+    """Trains and evaluates what is missing of an id; updates the page after each run."""
     game = find_variant(*game_and_options(name))
     judge = partial(scored, game, games=config.games, seed=SEED, processes=config.processes, cluster=config.cluster)
     if game.players == 1:
         for other in opponents(1):
             results.find(f"{name}, {other}", partial(judge, other))
-    for own in (True, False):
-        key = f"{name}, {length_said(config.minutes)}, {OWN if own else DEFAULTS}"
-        path = Path(config.runs) / f"{name}-{config.minutes:g}min-{OWN if own else DEFAULTS}"
+    for tuned in (True, False):
+        key = f"{name}, {length_text(config.minutes)}, {OWN if tuned else DEFAULTS}"
+        path = Path(config.runs) / f"{name}-{config.minutes:g}min-{OWN if tuned else DEFAULTS}"
         results.find(
-            f"{key}, run", partial(trained, run_words(name, config.minutes, path, SETTINGS if own else ""), path)
+            f"{key}, run", partial(trained, run_words(name, config.minutes, path, SETTINGS if tuned else ""), path)
         )
-        text = f"sb3:{path}/model.zip" + (f",normalize={path}/normalize.pkl" if own else "")
+        text = f"sb3:{path}/model.zip" + (f",normalize={path}/normalize.pkl" if tuned else "")
         for other in opponents(2) if game.players == 2 else (ALONE,):
             meets = {} if other == ALONE else {"opponent": other, "plies": PLIES}
             results.find(f"{key}, {other}", partial(judge, text, **meets))
@@ -103,7 +102,7 @@ def of_id(config: Config, results: Results, name: str) -> None:
 
 
 def study(config: Config) -> None:
-    """Makes the page; raises ValueError for unknown names."""
+    """Runs the study; raises ValueError for unknown names."""
     for name in config.ids:
         need_among(name, IDS, "ids")
     results = results_of(config, "learners.json", command=config.bare.repeated_by, anew=False)
@@ -113,13 +112,13 @@ def study(config: Config) -> None:
     write(config.bare, results)
 
 
-def cell(found: Mapping[str, Any] | None, players: int) -> str:
-    """Returns a figure with its interval: a share of the points, or a mean score; a dash where there is none."""
-    if found is None:
+def cell(figures: Mapping[str, Any] | None, players: int) -> str:
+    """Formats a share of the points or a mean score with its interval; "-" for None."""
+    if figures is None:
         return "-"
-    form = ".0%" if players == 2 else ",.0f" if found["mean"] > MOST_SHARE else ".3f"
-    interval = interval_text(found["ci_low"], found["ci_high"], form)
-    return f"{found['mean']:{form}}" + (f" ({interval})" if interval != "-" else "")
+    form = ".0%" if players == 2 else ",.0f" if figures["mean"] > MOST_SHARE else ".3f"
+    interval = interval_text(figures["ci_low"], figures["ci_high"], form)
+    return f"{figures['mean']:{form}}" + (f" ({interval})" if interval != "-" else "")
 
 
 def tables(results: Results) -> list[str]:
@@ -134,8 +133,8 @@ def tables(results: Results) -> list[str]:
             _, minutes, by = key.split(", ")
             others = [f"{key}, {other}" for other in opponents(2)] if players == 2 else [f"{key}, {ALONE}"]
             others += [f"{name}, {other}" for other in opponents(1)] if players == 1 else []
-            found = [cell(results.get(other), players) for other in others]
-            rows[players].append([f"`leafwise/{name}-v0`", by, minutes, f"{results[f'{key}, run']['steps']:,}", *found])
+            cells = [cell(results.get(other), players) for other in others]
+            rows[players].append([f"`leafwise/{name}-v0`", by, minutes, f"{results[f'{key}, run']['steps']:,}", *cells])
     heads = {2: "against random: | against greedy: | against level:easy:", 1: "mean score: | of random: | of greedy:"}
     return [
         line for k in (2, 1) if rows[k] for line in (*table(f"id | options | time: | steps: | {heads[k]}", rows[k]), "")
@@ -143,14 +142,15 @@ def tables(results: Results) -> list[str]:
 
 
 def write(study: Study, results: Results) -> None:
-    """Writes the page with what is known."""
+    """Writes the page with the known results."""
     lines = [
         "# MaskablePPO with tuned settings and with its defaults", "",
-        "MaskablePPO of sb3-contrib was trained in two ways, for the same processor time of one core. One has [settings for",
-        f"each id](../../{SETTINGS}) in the native batch, the other its defaults in eight environments. The policies play",
-        "without a search, and choose the most probable action. Two-player games begin with up to four random moves, each",
-        "opening from both seats, and the table shows the share of the points. In single-player games it shows mean scores.",
-        "Intervals are 95 % ones.", "",
+        "We trained MaskablePPO of sb3-contrib in two ways, for the same processor time of one core. Rows",
+        f"`settings` have [settings for each id](../../{SETTINGS}) and the compiled batch. Rows `defaults` have the",
+        "defaults of sb3-contrib and eight environments. The policies play without a search, and choose the most",
+        "probable action. Two-player games begin with up to four random moves, each opening from both seats. For",
+        "them the table shows the share of the points, for single-player games mean scores. Intervals are 95 %",
+        "intervals.", "",
         *tables(results),
     ]  # fmt: skip
     write_page(study, "learners.md", signed(study, lines))

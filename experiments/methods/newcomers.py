@@ -1,11 +1,10 @@
-"""What Stable-Baselines3's own DQN, PPO and sb3-contrib's MaskablePPO learn: by their defaults, as a newcomer, or by settings.
+"""Trains DQN and PPO of Stable-Baselines3 and MaskablePPO of sb3-contrib, with their defaults or with settings.
 
-`python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` learns for so much
-processor time, saving now and then, and goes on with --resume, from the weights and the optimizer's state. DQN and PPO know
-nothing of which actions are legal: one that is not loses a two-player game, and does nothing in a single-player game. `--settings
-FILE` takes the hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and plays in the native batch. Where
-the observations of DQN's default replay buffer, a million steps, take more than 4 GB, as Starship's grids do, it holds as many
-steps as fit.
+`python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` trains for 30 minutes
+of processor time and saves regularly. --resume continues from the weights and the optimizer's state. DQN and PPO do not know the
+legal actions: an illegal action loses a two-player game, and does nothing in a single-player game. `--settings FILE` takes the
+hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and uses the native batch. If the observations of
+DQN's default replay buffer, a million steps, take more than 4 GB, as in Starship, the buffer has as many steps as fit.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from leafwise.training.runs.folder import command_of, commit, hardware, need_tra
 from leafwise.training.runs.loop import find_variant
 
 ENVS = 8
-"""Environments side by side; Stable-Baselines3's examples have as many."""
+"""Parallel environments, as in Stable-Baselines3's examples."""
 BUFFER_SIZE, BUFFER_BYTES = 1_000_000, 4e9
-"""Steps of DQN's replay buffer by default, and the most that its observations take."""
+"""Default steps of DQN's replay buffer, and the maximum bytes of its observations."""
 SAVE_SECONDS = 60.0
 PROGRAM = "leafwise.experiments.methods.newcomers"
 
@@ -49,17 +48,17 @@ class Config:
     variant: str = ""
     """Options of the game, like board=7x6,k=4."""
     algorithm: Literal["DQN", "PPO", "MaskablePPO"] = "PPO"
-    """Which."""
+    """Algorithm to train."""
     env: str = "{}"
     """Keywords of the environment, as JSON."""
     minutes: float = 30.0
     """Processor time."""
     seed: int = 1
-    """Of the algorithm and its environments."""
+    """Seed of the algorithm and its environments."""
     run: str = "runs/newcomer"
     """Folder of the run."""
     resume: bool = False
-    """Go on with the run in the folder."""
+    """Continue the run in the folder."""
     settings: str = ""
     """File of hyper-parameters in RL Baselines3 Zoo's format, by id (default: the algorithm's own)."""
 
@@ -75,26 +74,29 @@ def id_of(game: Game) -> str:
 def settings_of(file: str, name: str) -> dict[str, Any]:
     """Returns the hyper-parameters of an id in a file of RL Baselines3 Zoo's format; raises ValueError where it has none.
 
-    What Zoo would evaluate as Python, a text for `policy_kwargs` or `normalize`, is refused: both are written as YAML.
+    Texts that Zoo would evaluate as Python, for `policy_kwargs` or `normalize`, are refused: both must be YAML.
     """
     import yaml
 
     try:
-        found = yaml.safe_load(read_text(Path(file)))[name]
-        code = [key for key in ("policy_kwargs", "normalize", "env_kwargs") if isinstance(found.get(key), str)]
+        settings = yaml.safe_load(read_text(Path(file)))[name]
+        code = [key for key in ("policy_kwargs", "normalize", "env_kwargs") if isinstance(settings.get(key), str)]
     except OSError as problem:
         raise UserError(f"expected a file of hyper-parameters, got {file!r}: {problem.strerror}") from None
     except (yaml.YAMLError, LookupError, TypeError, AttributeError) as problem:
         what = " ".join(str(problem).split())
         raise UserError(f"expected hyper-parameters of {name} as YAML in {file!r}, got {what:.200}") from None
     if code:
-        raise UserError(f"expected {code[0]} of {name} as YAML without Python in {file!r}, got {found[code[0]]!r}")
-    return dict(found)
+        raise UserError(f"expected {code[0]} of {name} as YAML without Python in {file!r}, got {settings[code[0]]!r}")
+    return dict(settings)
 
 
 def environments(game: Game, config: Config, settings: dict[str, Any]) -> Any:
-    """Returns the environments: for settings, which lose what is theirs, the native batch behind a `VecNormalize`; else they are
-    stepped one after another, as Stable-Baselines3 does by default."""
+    """Returns the environments, and removes their options from `settings`.
+
+    With settings they are the native batch behind a `VecNormalize`; without, single environments that are stepped in turn, as
+    Stable-Baselines3 does by default.
+    """
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
@@ -116,14 +118,14 @@ def environments(game: Game, config: Config, settings: dict[str, Any]) -> Any:
 
 
 def fitting(algorithm: str, space: gym.Space[Any]) -> dict[str, int]:
-    """Returns the options with which an algorithm fits into memory; {} where it does as it is."""
+    """Returns options that make an algorithm fit into memory; {} if its defaults fit."""
     each = 2 * np.asarray(flatten_space(space).sample()).nbytes
     steps = int(BUFFER_BYTES / each)
     return {"buffer_size": steps} if algorithm == "DQN" and steps < BUFFER_SIZE else {}
 
 
 def train(config: Config) -> Path:
-    """Trains, or goes on, and returns the folder; `results.json` is there when the run is over."""
+    """Trains or continues a run and returns its folder; `results.json` exists when the run is finished."""
     import sb3_contrib
     import stable_baselines3
     import torch
@@ -132,10 +134,11 @@ def train(config: Config) -> Path:
     torch.set_num_threads(1)
     path, options = Path(config.run), asdict(config)
     lock = FolderLock(path)
-    model_file, told_file = path / "model.zip", path / "config.json"
-    if config.resume != told_file.exists():
-        raise UserError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
-    told: dict[str, Any] = json.loads(read_text(told_file)) if config.resume else {"seconds": 0.0, "steps": 0}
+    model_file, progress_file = path / "model.zip", path / "config.json"
+    if config.resume != progress_file.exists():
+        wanted, got = ("a run to resume", "none") if config.resume else ("no run yet", "one")
+        raise UserError(f"expected {wanted} in {str(path)!r}, got {got}")
+    progress: dict[str, Any] = json.loads(read_text(progress_file)) if config.resume else {"seconds": 0.0, "steps": 0}
     game = find_variant(config.game, config.variant)
     settings = settings_of(config.settings, id_of(game)) if config.settings else {}
     settings.pop("n_timesteps", None)  # the clock stops it
@@ -143,26 +146,24 @@ def train(config: Config) -> Path:
     kind = getattr(sb3_contrib if config.algorithm == "MaskablePPO" else stable_baselines3, config.algorithm)
     policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
     settings = {"policy": policy, **fitting(config.algorithm, envs.observation_space), **settings}
-    model = kind(
-        env=envs, seed=config.seed, device="cpu", **settings
-    )  # on the processor, where all ways have the same time
-    if config.resume:  # to load more than tensors would run code that the file holds
+    model = kind(env=envs, seed=config.seed, device="cpu", **settings)  # equal processor time for all ways
+    if config.resume:  # loading the whole model would run code from the file
         model.set_parameters(model_file)
-        model.num_timesteps = told["steps"]
+        model.num_timesteps = progress["steps"]
         if config.settings:
-            envs.ret_rms.mean, envs.ret_rms.var, envs.ret_rms.count = told["returns"]
-    begun, before = time.process_time(), told["seconds"]
+            envs.ret_rms.mean, envs.ret_rms.var, envs.ret_rms.count = progress["returns"]
+    begun, before = time.process_time(), progress["seconds"]
 
     def save() -> None:
         model.save(buffer := io.BytesIO())
         write_atomically(model_file, buffer.getvalue())
-        told["seconds"], told["steps"] = before + time.process_time() - begun, int(model.num_timesteps)
+        progress["seconds"], progress["steps"] = before + time.process_time() - begun, int(model.num_timesteps)
         if config.settings:
             write_atomically(path / "normalize.pkl", pickle.dumps(envs))
-            told["returns"] = [float(getattr(envs.ret_rms, name)) for name in ("mean", "var", "count")]
-        write_atomically(told_file, json.dumps({**options, **told}).encode())
+            progress["returns"] = [float(getattr(envs.ret_rms, name)) for name in ("mean", "var", "count")]
+        write_atomically(progress_file, json.dumps({**options, **progress}).encode())
 
-    class Clock(BaseCallback):
+    class TimeLimit(BaseCallback):
         saved = time.process_time()
 
         def _on_step(self) -> bool:
@@ -174,11 +175,11 @@ def train(config: Config) -> Path:
 
     with Deferred() as stop:
         save()
-        model.learn(10**12, callback=Clock(), reset_num_timesteps=False)
+        model.learn(10**12, callback=TimeLimit(), reset_num_timesteps=False)
         save()
-    if told["seconds"] >= 60 * config.minutes:
+    if progress["seconds"] >= 60 * config.minutes:
         about = {"command": command_of(["python", "-m", PROGRAM], config), "commit": commit(), "hardware": hardware()}
-        write_atomically(path / "results.json", json.dumps({**told, **about}).encode())
+        write_atomically(path / "results.json", json.dumps({**progress, **about}).encode())
     lock.release()
     return path
 

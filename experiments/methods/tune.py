@@ -1,9 +1,9 @@
-"""Tunes MaskablePPO for an id by Optuna, beginning with the settings of `examples/maskable_ppo.yml`.
+"""Tunes MaskablePPO for an id with Optuna, from the settings of `examples/maskable_ppo.yml`.
 
-`python -m leafwise.experiments.methods.tune --id Cassis --trials 40 --minutes 2` trains each trial for so much processor time of
-one core. What counts is what the policy makes of games with seeds of their own: the share of the points against `greedy`, or the
-mean score. Trials stand in a database in the folder of the runs, so a study that was stopped goes on. In the end the best settings
-are printed as an entry of such a file.
+`python -m leafwise.experiments.methods.tune --id Cassis --trials 40 --minutes 2` trains each trial for two minutes of processor
+time. The value of a trial is the policy's share of the points against `greedy`, or its mean score, on seeds for selection. Trials
+are stored in a database in the folder of the runs, so a stopped study continues. At the end the command prints the best settings
+as an entry of such a file.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class Config(Study):
     id: str = "Cassis"
     """Id of the environment, as Threes for leafwise/Threes-v0."""
     trials: Annotated[int, Range(1, 1e5)] = 40
-    """Trials in all, those of earlier starts among them; the first has the settings of the file."""
+    """Total number of trials, with those of earlier starts; the first has the settings of the file."""
     minutes: Annotated[float, Range(0, above=True)] = 2.0
     """Processor time of a trial."""
     games: Annotated[int, Range(2, 1e6)] = 200
-    """Games that judge a trial, even."""
+    """Games that evaluate a trial; even."""
     runs: Path = Path("runs/tune")
     """Folder of the runs."""
 
 
 def suggested(trial: Any) -> dict[str, Any]:
-    """Returns the settings of a trial, those that are tuned."""
+    """Returns the tuned settings of a trial."""
     width = trial.suggest_categorical("width", [64, 128, 256])
     return {
         "n_steps": trial.suggest_categorical("n_steps", [16, 32, 64, 128]),
@@ -55,7 +55,7 @@ def suggested(trial: Any) -> dict[str, Any]:
 
 
 def study(config: Config) -> None:
-    """Runs the trials that are missing, and prints the best; raises ValueError where Optuna is not installed."""
+    """Runs the missing trials and prints the best; raises ValueError if Optuna is not installed."""
     try:
         import optuna
         import yaml

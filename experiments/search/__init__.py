@@ -1,4 +1,4 @@
-"""Searches against each other, and against perfect play: the games in which they are compared, the leaves and the players."""
+"""Comparisons of searches with each other and with perfect play: games, leaves and players."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SEARCH, MCTS, ROLLOUTS = "search", "mcts", "rollouts"
 
 
 class Contest(NamedTuple):
-    """A variant, how many games of a cell are played by milliseconds a move, and their openings."""
+    """A variant, its games by milliseconds a move, and their openings."""
 
     name: str
     options: Mapping[str, Any]
     games: Mapping[int, int]
     plies: int = 0
-    """Most random decisions of openings, in two-player games."""
+    """Maximum random decisions of openings, in two-player games."""
 
 
 CONTESTS = {
@@ -35,13 +35,13 @@ CONTESTS = {
     "Sim on 8 points": Contest("cassis", {"n": 8}, {1: 200, 10: 200, 100: 100}, 4),
 }
 ROLLOUTS_MS = 10
-"""Roll-outs play at up to so many milliseconds a move."""
+"""Maximum milliseconds a move of rollouts."""
 LEAVES = {"learned": "learned,", "hand-made": ""}
-"""Leaves, and how a player's text begins to name its options with them."""
-TOLD = ("exploration", "scale", "temperature")
-"""Options of tree searches that players' texts leave at their defaults."""
+"""Leaves, and how they stand in a player's text."""
+TREE_OPTIONS = ("exploration", "scale", "temperature")
+"""Options of tree searches with their defaults."""
 PROOFS = "proofs"
-"""One more, in games without chance."""
+"""A further one, in games without chance."""
 
 
 def variant(label: str) -> Game:
@@ -50,26 +50,28 @@ def variant(label: str) -> Game:
 
 
 def text(kind: str, leaf: str, ms: int = 0, depth: int = 0) -> str:
-    """Returns a player's text: with processor time for each decision, or a depth."""
+    """Returns a player's text with processor time for each decision, or a depth."""
     front = "rollout:n=1," if kind == ROLLOUTS else LEAVES[leaf]
     effort = f"depth={depth}" if depth else f"seconds={ms / 1000:g},clock=cpu"
     return f"{SEARCH if kind == SEARCH else MCTS}:{front}{effort}"
 
 
 def mcts_defaults(game: Game) -> str:
-    """Returns how tree searches search a game where nothing else is said: by other defaults they come to other results."""
+    """Returns the default options of tree searches in a game; other defaults give other results."""
     known = inspect.signature(Mcts).parameters
-    return ",".join(f"{name}={known[name].default}" for name in (TOLD if game.max_outcomes else (*TOLD, PROOFS)))
+    return ",".join(
+        f"{name}={known[name].default}" for name in (TREE_OPTIONS if game.max_outcomes else (*TREE_OPTIONS, PROOFS))
+    )
 
 
 def about(game: Game, leaf: str, *, trees: bool) -> dict[str, Any]:
-    """Returns what tells players from others of that name: the network's digest, None by hand; how tree searches search."""
-    told = {"model": digest_of(need_shipped(game)) if LEAVES[leaf] else None}
-    return told | ({"mcts": mcts_defaults(game)} if trees else {})
+    """Returns what identifies a player besides its text: hash of the network (None for a hand-made leaf), search defaults."""
+    what = {"model": digest_of(need_shipped(game)) if LEAVES[leaf] else None}
+    return what | ({"mcts": mcts_defaults(game)} if trees else {})
 
 
 def check_names(games: Collection[str], leaves: Collection[str]) -> None:
-    """Raises ValueError where one of the games or leaves is none that is compared."""
+    """Raises ValueError for an unknown game or leaf."""
     for flag, given, known in (("--games", games, CONTESTS), ("--leaves", leaves, LEAVES)):
         for name in given:
             need_among(name, known, flag)

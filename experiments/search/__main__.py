@@ -1,10 +1,10 @@
-"""Depth-limited search against Monte Carlo tree search, with the same leaf and the same processor time a move, in all six games.
+"""Compares depth-limited search and Monte Carlo tree search with the same leaf and processor time, in all six games.
 
-`python -m leafwise.experiments.search` plays, a part with `--share`. In two-player games the searches meet, random openings from
-both seats; alone each plays the same seeds. The leaves are the shipped network and the game's first hand-made score; Monte Carlo
-tree search with the network meets the same with roll-outs too, at up to 10 ms a move. Every game is kept as it ends: what was
-stopped goes on where it was. `search.json` and `search.md` are what came out. What another network than the one that ships
-now has played is played anew, and what tree searches with other defaults have. Seeds from 2,400,000 on, used for nothing else.
+`python -m leafwise.experiments.search` plays the games, a part of them with `--share`. In two-player games the searches meet,
+with random openings from both seats; in single-player games both play the same seeds. The leaves are the shipped network and the
+game's first hand-made score. Tree search with the network also meets tree search with rollouts, at up to 10 ms a move. Every game
+is saved as it ends, so a stopped study continues. It writes `search.json` and `search.md`. Games of other networks than the
+shipped ones, or of tree searches with other defaults, are played again. Seeds from 2,400,000 on, used for nothing else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from leafwise.experiments.search import (
     variant,
 )
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     bootstrapped,
     command,
@@ -45,11 +45,11 @@ FIRST_SEED = 2_400_000
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays both searches against each other and writes search.json and search.md."""
 
     games: tuple[str, ...] = tuple(CONTESTS)
-    """Games to play; none: only the page is made again."""
+    """Games to play; none: only write the page."""
     milliseconds: tuple[int, ...] = (1, 10, 100)
     """Processor time a move."""
     leaves: tuple[str, ...] = tuple(LEAVES)
@@ -57,11 +57,11 @@ class Config(PlacedStudy):
     share: Annotated[float, Range(0, 1, above=True)] = 1.0
     """Share of the games to play, above 0 to 1."""
     runs: Path = Path("runs/search")
-    """Folder of the games that are played so far."""
+    """Folder of the games so far."""
 
 
-class Cell(NamedTuple):
-    """Games to play: one player alone, or two who meet. What is known of it holds for the network as it is."""
+class Pairing(NamedTuple):
+    """Games of a single player, or of two players against each other."""
 
     label: str
     leaf: str
@@ -73,68 +73,75 @@ class Cell(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name among the results."""
+        """Name of its result."""
         return f"{self.label}, {self.leaf}, {self.ms} ms, {self.kind}"
 
     @property
     def about(self) -> dict[str, Any]:
-        """What tells its players and openings from others."""
+        """Identifies its players and openings."""
         players = about(variant(self.label), self.leaf, trees=self.kind != SEARCH)
         return {"model": players.pop("model"), "plies": CONTESTS[self.label].plies, **players}
 
 
-def cells(config: Config) -> Iterator[Cell]:
-    """Yields what is to be played, the quickest first."""
+def pairings(config: Config) -> Iterator[Pairing]:
+    """Yields the games to play, quickest first."""
     for ms, label, leaf in product(sorted(config.milliseconds), config.games, config.leaves):
         games = 2 * max(1, round(CONTESTS[label].games.get(ms, 30) * config.share / 2))
         two = variant(label).players == 2
         with_rollouts = leaf == "learned" and ms <= ROLLOUTS_MS
         for kind in (*(() if two else (SEARCH,)), MCTS, *((ROLLOUTS,) if with_rollouts else ())):
             opponent = text(SEARCH if kind == MCTS else MCTS, leaf, ms) if two else None
-            yield Cell(label, leaf, ms, kind, text(kind, leaf, ms), opponent, games)
+            yield Pairing(label, leaf, ms, kind, text(kind, leaf, ms), opponent, games)
 
 
 def report(config: Config, results: Results) -> None:
-    """Writes the page and the picture of all that is known, whatever was asked for this time."""
+    """Writes the page of all known results."""
     whole = Config(config.out, config.data)
     times = {int(name.split(", ")[-2].removesuffix(" ms")) for name in results}
     known = {
-        cell: results[cell.name] for cell in cells(replace(whole, milliseconds=tuple(times))) if cell.name in results
+        pairing: results[pairing.name]
+        for pairing in pairings(replace(whole, milliseconds=tuple(times)))
+        if pairing.name in results
     }
     rows = []
-    for cell, found in known.items():
-        pair = f"`{cell.player}`" + (f" against `{cell.opponent}`" if cell.opponent else "")
-        digits = ".3f" if found["mean"] <= 1 else ",.0f"
-        interval = interval_text(found["ci_low"], found["ci_high"], digits)
-        rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
-    head = "game | player | games: | score or share of the points: | 95 % interval:"
+    for pairing, result in known.items():
+        pair = f"`{pairing.player}`" + (f" against `{pairing.opponent}`" if pairing.opponent else "")
+        digits = ".3f" if result["mean"] <= 1 else ",.0f"
+        interval = interval_text(result["ci_low"], result["ci_high"], digits)
+        rows.append([pairing.label, pair, str(result["games"]), f"{result['mean']:{digits}}", interval])
+    head = "game | player | games: | mean score or share of the points: | 95 % interval:"
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
     lines = [
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
-        f"Two-player games begin with random decisions ({openings}), each opening from both seats. Both searches first value",
-        "every action of a decision once, however long that takes. In Starship it takes more than 1 ms if a part has hundreds",
-        "of places.", "",
+        "Depth-limited search (`search`) and Monte Carlo tree search (`mcts`) play with the same leaf and the same",
+        "processor time per decision. `learned` is the network in the package, `rollout` means random games, and a",
+        "player without a leaf in its name has the hand-made score. Two-player games have the share of the points",
+        "of the first player named; the others have a mean score (in Friday the share won, in Starship the",
+        "quality). Sim is the game Cassis.", "",
+        f"Two-player games begin with random moves ({openings}), and each opening is played from both seats. Both",
+        "searches first value every action of a decision once, however long that takes. In Starship this takes more",
+        "than 1 ms if a part has hundreds of places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
     ]  # fmt: skip
     write_page(whole, "search.md", signed(whole, lines))
 
 
 def study(config: Config) -> None:
-    """Plays what is missing."""
+    """Plays the missing games."""
     check_names(config.games, config.leaves)
     results = known_results(config, "search.json", indent=1)
-    for cell in cells(config):
-        about = cell.about
-        known = results.get(cell.name, {"games": 0})
-        if known["games"] < cell.games or not about.items() <= known.items():
-            words = [*cell.name.replace(",", "").split(), *map(str, about.values())]
+    for pairing in pairings(config):
+        about = pairing.about
+        known = results.get(pairing.name, {"games": 0})
+        if known["games"] < pairing.games or not about.items() <= known.items():
+            words = [*pairing.name.replace(",", "").split(), *map(str, about.values())]
             file = config.runs / f"{'-'.join(words)}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            found = scored(
-                variant(cell.label), cell.player, cell.games, FIRST_SEED, cell.opponent, about["plies"],
+            result = scored(
+                variant(pairing.label), pairing.player, pairing.games, FIRST_SEED, pairing.opponent, about["plies"],
                 processes=config.processes, cluster=config.cluster, file=file, resume=file.exists(),
             )  # fmt: skip
-            results.keep(cell.name, found | about, f"{cell.name}: {found['mean']:.4g}")
+            results.keep(pairing.name, result | about, f"{pairing.name}: {result['mean']:.4g}")
             report(config, results)
     if results:
         report(config, results)

@@ -1,11 +1,11 @@
-"""How far from perfect: the regret of each search, leaf, depth and time on games whose exact values are known.
+"""Measures the regret of searches on games with known exact values, by leaf, depth and time.
 
-`python -m leafwise.experiments.search.regret` draws critical decisions (some legal action loses value) after random actions and
-has each solved; Connect Four's are those of `leafwise.experiments.trilobite.critical`, from games. It asks every player for its
-choice: its regret is the best action's exact value less that of the choice, in the units of `State.returns` (1 win, -1 loss).
-Times are processor time. `positions/GAME.jsonl` holds the decisions with the exact value of every action, for players of your own;
-`regret.json` what came out, `regret.md` the tables. What stands there is not worked out again, but for rows
-of networks that ship no more, and of tree searches with other defaults. Seeds from 2,900,000 on.
+`python -m leafwise.experiments.search.regret` draws critical decisions (some legal action loses value) after random actions, and
+solves each. Connect Four's come from games, those of `leafwise.experiments.trilobite.critical`. The regret of a choice is the
+best action's exact value minus that of the choice, in the units of `State.returns` (1 win, -1 loss). Times are processor time.
+`positions/GAME.jsonl` has the decisions with the exact value of every action, for your own players; `regret.json` has the results
+and `regret.md` the tables. Known results are not computed again, except for networks that no longer ship and for tree searches
+with other defaults. Seeds from 2,900,000 on.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from leafwise.training.evaluation.statistics import bounds, interval_text, mean_
 
 FIRST_SEED = 2_900_000
 EQUAL = 1e-9
-"""Values no further apart are one."""
+"""Values with a smaller difference are equal."""
 TABLE_MB = 64.0
 PATIENCE = 2000
-"""Draws without a new decision after which there are taken to be no more."""
+"""Draws without a new decision after which the search for decisions ends."""
 
 
-class Truth(NamedTuple):
-    """A variant whose exact values are known, and the random actions that lead to its decisions."""
+class SolvedGame(NamedTuple):
+    """A variant with an exact solver, and the number of random actions before its decisions."""
 
     name: str
     options: Mapping[str, Any]
@@ -61,12 +61,12 @@ class Truth(NamedTuple):
 Decision = tuple[State, dict[str, float]]
 """A position, and the exact value of each legal action by its name."""
 CONNECT_FOUR = "Connect Four"
-TRUTHS = {
-    "Trap 3x3": Truth("trap", {"size": 3}, (0, 4)),
-    "Sim": Truth("cassis", {}, (2, 11)),
-    "3x3, three in a row": Truth("trilobite", {}, (0, 8)),
-    "5x5, four in a row": Truth("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
-    CONNECT_FOUR: Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
+SOLVED_GAMES = {
+    "Trap 3x3": SolvedGame("trap", {"size": 3}, (0, 4)),
+    "Sim": SolvedGame("cassis", {}, (2, 11)),
+    "3x3, three in a row": SolvedGame("trilobite", {}, (0, 8)),
+    "5x5, four in a row": SolvedGame("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
+    CONNECT_FOUR: SolvedGame("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
 }
 """The games, each with an exact solver."""
 
@@ -75,8 +75,8 @@ TRUTHS = {
 class Config(Study):
     """Measures regret and writes positions/*.jsonl, regret.json and regret.md."""
 
-    games: tuple[str, ...] = tuple(TRUTHS)
-    """Games to measure on; none: only the page is made again."""
+    games: tuple[str, ...] = tuple(SOLVED_GAMES)
+    """Games to measure; none: only write the page."""
     positions: int = 300
     """Critical decisions of each game."""
     depths: tuple[int, ...] = (1, 2, 4, 6)
@@ -87,26 +87,28 @@ class Config(Study):
 
 def game_of(label: str) -> Game:
     """Returns a game."""
-    return find_game(TRUTHS[label].name, **TRUTHS[label].options)
+    return find_game(SOLVED_GAMES[label].name, **SOLVED_GAMES[label].options)
 
 
 def from_games() -> Iterator[Decision]:
-    """Yields Connect Four's critical positions from games of players who see a few moves ahead, in an order drawn once."""
+    """Yields Connect Four's critical positions from games of players who see a few moves ahead, in a fixed random order."""
     rows = [row for row in critical.read() if row.kind == "played"]
     names, worth = game_of(CONNECT_FOUR).actions, {letter: value for value, letter in critical.LETTERS.items()}
     for k in np.random.default_rng(FIRST_SEED).permutation(len(rows)):
-        told = zip(names, rows[k].columns, strict=True)
-        yield rows[k].state, {name: worth[letter] for name, letter in told if letter in worth}
+        letters = zip(names, rows[k].columns, strict=True)
+        yield rows[k].state, {name: worth[letter] for name, letter in letters if letter in worth}
 
 
 def solved(label: str, seed: int) -> Iterator[Decision]:
-    """Yields critical decisions, each once, with the exact value of every legal action, for the player to move; in
-    small games until hardly a new one comes."""
+    """Yields critical decisions, each once, with the exact value of every legal action for the player to move.
+
+    It ends when new decisions become rare, in small games.
+    """
     game = game_of(label)
     solver = exact_solver(game, TABLE_MB)
     seen: set[State] = set()
     idle = 0
-    for state in random_positions(game, seed, TRUTHS[label].plies):
+    for state in random_positions(game, seed, SOLVED_GAMES[label].plies):
         idle += 1
         if idle > PATIENCE:
             return
@@ -120,25 +122,24 @@ def solved(label: str, seed: int) -> Iterator[Decision]:
 
 
 def positions(config: Config, label: str) -> list[Decision]:
-    """Returns the decisions of a game from its file, which is made where it does not hold as many; all, where there are fewer."""
+    """Returns the decisions of a game from its file, which is written if it has too few; all if there are fewer."""
     game, name = game_of(label), f"positions/{label.replace(' ', '-').replace(',', '').lower()}.jsonl"
     path = config.source(name)
     lines = read_text(path).splitlines() if path else []
     if len(lines) < config.positions:
         drawn = dict(islice(from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED), config.positions))
-        told = (
+        entries = (
             {"position": str(s), "values": {n: round(v, 9) for n, v in values.items()}} for s, values in drawn.items()
         )
-        lines = [json.dumps(line) for line in told]
+        lines = [json.dumps(line) for line in entries]
         target = config.target(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, ("\n".join(lines) + "\n").encode())
-    return [(game.parse(told["position"]), told["values"]) for told in map(json.loads, lines[: config.positions])]
+    return [(game.parse(entry["position"]), entry["values"]) for entry in map(json.loads, lines[: config.positions])]
 
 
 def players(config: Config, game: Game) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the players' texts, and what tells them from others: each leaf at each depth, and at each time by both searches;
-    roll-outs by simulations."""
+    """Yields the players' texts with `about`: each leaf at each depth, and at each time with both searches; then rollouts."""
     for leaf in LEAVES:
         if LEAVES[leaf] and shipped_model(game) is None:
             continue
@@ -152,17 +153,17 @@ def players(config: Config, game: Game) -> Iterator[tuple[str, dict[str, Any]]]:
         yield text(ROLLOUTS, "hand-made", ms), about(game, "hand-made", trees=True)
 
 
-def measured(text: str, game: Game, asked: list[Decision]) -> dict[str, Any]:
-    """Returns what a player loses on decisions, each asked for on its own."""
+def measured(text: str, game: Game, decisions: list[Decision]) -> dict[str, Any]:
+    """Returns the regret of a player on single decisions."""
     who = player(text, game, seed=1)
-    who.choose(asked[0][0])  # compiled and warm from here on
-    lost = np.array([max(values.values()) - values[game.actions[who.choose(state)]] for state, values in asked])
-    low, high = mean_interval(lost)
+    who.choose(decisions[0][0])  # compiled and warm from here on
+    regrets = np.array([max(values.values()) - values[game.actions[who.choose(state)]] for state, values in decisions])
+    low, high = mean_interval(regrets)
     return {
-        "regret": float(lost.mean()),
+        "regret": float(regrets.mean()),
         **bounds((max(low, 0.0), high)),  # no regret is negative
-        "kept": float((lost <= EQUAL).mean()),
-        "positions": len(asked),
+        "kept": float((regrets <= EQUAL).mean()),
+        "positions": len(decisions),
     }
 
 
@@ -171,35 +172,37 @@ def report(config: Config, results: Results) -> None:
     lines = [
         "# Regret against perfect play",
         "",
-        "Regret is the exact value of the best action minus that of the chosen one. A win counts 1 and a loss -1. The tables have",
-        "the mean regret over critical decisions, its 95 % interval, and the share of decisions that keep the value.",
-        "Times are processor time.",
+        "Regret is what a decision loses: the exact value of the best action minus that of the chosen one. A win",
+        "counts 1 and a loss -1. The tables have the mean regret over critical decisions, its 95 % interval, and",
+        "the share of decisions that keep the value. A decision is critical if some action loses value. A player",
+        "without a leaf in its name has the hand-made score of the game, and `rollout` means random games. Sim is",
+        "the game Cassis. Times are processor time.",
         "",
     ]
-    for label, found in results.items():
+    for label, rows_of_game in results.items():
         rows = [
             [f"`{text}`", f"{r['regret']:.4f}", interval_text(r["ci_low"], r["ci_high"], ".4f"), f"{r['kept']:.1%}"]
-            for text, r in found.items()
+            for text, r in rows_of_game.items()
         ]
-        count = next(iter(found.values()))["positions"]
+        count = next(iter(rows_of_game.values()))["positions"]
         lines += section(f"{label}, {count} decisions", table("player | regret: | 95 % interval: | value kept:", rows))
-    lines += bootstrapped(r for found in results.values() for r in found.values())
+    lines += bootstrapped(r for rows_of_game in results.values() for r in rows_of_game.values())
     write_page(config, "regret.md", signed(replace(config, games=Config.games), lines))
 
 
 def study(config: Config) -> None:
-    """Measures what is missing."""
+    """Measures the missing players."""
     for label in config.games:
-        need_among(label, TRUTHS, "--games")
+        need_among(label, SOLVED_GAMES, "--games")
     results = known_results(config, "regret.json", indent=1)
     for label in config.games:
-        asked, game = positions(config, label), game_of(label)
-        for name, told in players(config, game):
+        decisions, game = positions(config, label), game_of(label)
+        for name, what in players(config, game):
             known = results.get(label, {})
             row = known.get(name, {"positions": 0})
-            if row["positions"] < len(asked) or not told.items() <= row.items():
-                found = {**measured(name, game, asked), **told}
-                results.keep(label, {**known, name: found}, f"{label}, {name}: {found['regret']:.4f}")
+            if row["positions"] < len(decisions) or not what.items() <= row.items():
+                result = {**measured(name, game, decisions), **what}
+                results.keep(label, {**known, name: result}, f"{label}, {name}: {result['regret']:.4f}")
                 report(config, results)
     if results:
         report(config, results)

@@ -1,14 +1,14 @@
-"""What all studies share: a study's options, folders and command, results that are kept, pages, pictures, trained runs.
+"""The common parts of studies: options, folders, command, saved results, pages, pictures, trained runs.
 
 matches.py  one runner for studies of matches
-leaves.py   learned leaves against hand-made ones: choices judged by a solver, games from given openings
+leaves.py   learned leaves against hand-made ones: choices checked by a solver, games from given openings
 
-A study of matches is a module like this one; `python -m leafwise.experiments.trap.mine` plays what is missing and writes
-`mine.json` and `mine.md` beside it. Nothing else has to name it. `experiments/trap/sizes.py` is a short one.
+The module below is a study of matches. `python -m leafwise.experiments.trap.mine` plays the missing games and writes `mine.json`
+and `mine.md` beside it. No registration is needed. `experiments/trap/sizes.py` is a short study.
 
     @dataclass(frozen=True)
-    class Config(PlacedStudy):
-        '''Has two leaves of Trap meet.'''
+    class Config(DistributedStudy):
+        '''Plays two leaves of Trap against each other.'''
 
         games: int = 200
         '''Games, each seed from both seats.'''
@@ -60,37 +60,37 @@ from leafwise.training.runs.folder import command_of, need_train_extra
 
 EXPERIMENTS = Path(__file__).resolve().parents[1]
 CHECKOUT = EXPERIMENTS if (EXPERIMENTS.parent / "pyproject.toml").exists() else None
-"""The folder of the studies with their data; None where the package is installed, for a wheel holds their code only."""
-PLACES = ("processes", "cluster")
-"""Options of some studies that say where the work is done, which changes no result."""
+"""Folder of the studies with their data; None in an installed package, since a wheel has only their code."""
+WHERE = ("processes", "cluster")
+"""Options of where the work runs, which change no result."""
 P = TypeVar("P")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class Study:
-    """What every study is told; its own options are fields of a subclass."""
+    """Options of every study; a subclass adds its own."""
 
     out: Path | None = None
     """Folder to write to (default: the study's folder in the checkout)."""
     data: Path | None = None
-    """Folder of what is known already, if --out does not hold it (default: the study's folder in the checkout)."""
+    """Folder of known results, if they are not in --out (default: the study's folder in the checkout)."""
 
     @classmethod
     def module(cls) -> str:
-        """Returns the module of the study, also while that runs as `__main__`."""
+        """Returns the module of the study, even while it runs as `__main__`."""
         spec = sys.modules[cls.__module__].__spec__
         return spec.name if spec else cls.__module__
 
     @classmethod
     def program(cls) -> str:
-        """Returns the words that start the study."""
+        """Returns the command that starts the study."""
         return f"python -m {cls.module().removesuffix('.__main__')}"
 
     @property
     def repeated_by(self) -> str:
-        """The command that repeats the study: all options but the folders, and where it is worked on."""
-        where = {field.name: field.default for field in fields(self) if field.name in PLACES}
+        """Command that repeats the study, with all options but the folders and the places of work."""
+        where = {field.name: field.default for field in fields(self) if field.name in WHERE}
         plain: dict[str, Any] = {"out": None, "data": None, **where}
         return command_of(self.program().split(), replace(self, **plain))
 
@@ -100,7 +100,7 @@ class Study:
         return CHECKOUT and CHECKOUT.joinpath(*self.module().split(".")[2:-1])
 
     def target(self, name: str) -> Path:
-        """Returns a file to write; raises ValueError if there is no folder for it."""
+        """Returns the path of a file to write; raises ValueError if there is no folder for it."""
         folder = self.out or self.home
         if folder is None:
             raise UserError(
@@ -108,39 +108,39 @@ class Study:
             )
         return folder / name
 
-    def found(self, name: str) -> tuple[Path | None, str]:
-        """Returns a file that the study reads, None where there is none, and in words where it may be."""
+    def find_file(self, name: str) -> tuple[Path | None, str]:
+        """Returns a file that the study reads (None if there is none), and its possible places in words."""
         folders = (self.out or self.home, self.data or self.home)
-        places = list(dict.fromkeys(folder / name for folder in folders if folder is not None))
-        where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise"
-        return next(filter(Path.exists, places), None), where
+        paths = list(dict.fromkeys(folder / name for folder in folders if folder is not None))
+        where = " or ".join(repr(str(path)) for path in paths) or "an installed leafwise"
+        return next(filter(Path.exists, paths), None), where
 
     def source(self, name: str) -> Path | None:
-        """Returns a file of what is known already; None, with a line on standard error, if there is none."""
-        file, where = self.found(name)
+        """Returns a file of known results; None, with a line on standard error, if there is none."""
+        file, where = self.find_file(name)
         if file is None:
-            print(f"no {name} in {where}, --data names a folder: everything is worked out anew", file=sys.stderr)
+            print(f"no {name} in {where} (--data names another folder): everything is computed again", file=sys.stderr)
         return file
 
     def needed(self, name: str, maker: str) -> Path:
-        """Returns a file that the study cannot do without; raises ValueError that says what would write it."""
-        file, where = self.found(name)
+        """Returns a file that the study needs; raises ValueError with the command that writes it."""
+        file, where = self.find_file(name)
         if file is None:
             raise UserError(f"expected {name}, found none in {where}; {maker} writes it, --data names its folder")
         return file
 
 
 @dataclass(frozen=True)
-class PlacedStudy(Study):
-    """A study whose work is done in pieces, by this process or by others; that changes no result."""
+class DistributedStudy(Study):
+    """A study whose work runs in pieces, in this process or in others, with the same results."""
 
     processes: int = 1
     """Processes that work at the same time."""
     cluster: str = ""
-    """Ray cluster that works instead: auto, local or HOST:PORT."""
+    """Ray cluster that runs the work instead: auto, local or HOST:PORT."""
 
     def each(self, work: Callable[[P], R], pieces: Sequence[P]) -> Iterator[R]:
-        """Yields what comes of each piece, in their order; `work` is what `executor_for` takes."""
+        """Yields the result of each piece, in order; `work` is that of `executor_for`."""
         return map_pieces(work, pieces, self.processes, self.cluster)
 
 
@@ -148,9 +148,9 @@ C = TypeVar("C", bound=Study)
 
 
 def command(config_class: type[C], study: Callable[[C], object]) -> Callable[..., int]:
-    """Returns the `main` of a study: it takes the command line's arguments, None for those of the process.
+    """Returns the `main` of a study, which takes the command line's arguments (None: those of the process).
 
-    It returns the exit status; wrong input is one line and status 2.
+    It returns the exit status; wrong input gives one line and status 2.
     """
 
     def run(arguments: list[str]) -> int:
@@ -159,7 +159,7 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
             with quiet_when_unread():
                 study(config)
         except KeyboardInterrupt:
-            print("stopped; the same command goes on", file=sys.stderr)
+            print("stopped; the same command continues", file=sys.stderr)
             return INTERRUPTED
         return 0
 
@@ -170,7 +170,7 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
 
 
 Results = GameStore[str, Any]
-"""What is known so far, by name; what is known is not worked out again."""
+"""Results by name; a known result is not computed again."""
 
 
 def known_results(
@@ -183,11 +183,11 @@ def known_results(
     anew: bool = True,
     encode: Callable[[Mapping[str, Any]], Any] = dict,
 ) -> Results:
-    """Returns the results of a file of the study.
+    """Returns the saved results of a study's file.
 
-    With `about`, what the results hold for stands beside them in the file. Results for something else are left out, and
-    overwritten by the first result that is kept; without `anew` they are refused. `encode` says how results are written. Raises
-    ValueError if there is no folder for the file, but for a study that only looks at what is known (its option `dry_run`).
+    `about` describes the conditions of the results and is saved with them. Results with other conditions are ignored, and
+    overwritten by the first new result; without `anew` they raise ValueError. `encode` converts results to JSON. Raises ValueError
+    if there is no folder for the file, unless the study has the option `dry_run`.
     """
     file = None if getattr(study, "dry_run", False) else study.target(name)
     results: Results = GameStore(file, about, under=under if about else "", indent=indent, encode=encode)
@@ -197,23 +197,23 @@ def known_results(
 
 
 def digest_of(model: str) -> str:
-    """Returns what tells a model's file, as it is, from others."""
+    """Returns a short hash of a model's file."""
     return hashlib.sha256(model_path(model).read_bytes()).hexdigest()[:16]
 
 
 def results_of(study: Study, name: str, models: Sequence[str] = (), command: str = "", *, anew: bool = True) -> Results:
-    """Returns the results that hold for a command (default: the study's) and for the model files as they are."""
+    """Returns the saved results for a command (default: the study's) and the current model files."""
     digests = {model: digest_of(model) for model in models}
     return known_results(study, name, {"command": command or study.repeated_by, "models": digests}, indent=1, anew=anew)
 
 
-def write_json(study: Study, name: str, found: Any, indent: int | None = 1) -> None:
+def write_json(study: Study, name: str, content: Any, indent: int | None = 1) -> None:
     """Writes a JSON file to the study's folder."""
-    write_atomically(study.target(name), (json.dumps(found, indent=indent) + "\n").encode())
+    write_atomically(study.target(name), (json.dumps(content, indent=indent) + "\n").encode())
 
 
 def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
-    """Returns the lines of a table; `head` is like `leaf | games: | mean:`, a colon sets a column's figures to the right."""
+    """Returns the lines of a table; in a `head` like `leaf | games: | mean:` a colon aligns a column to the right."""
     columns = head.split("|")
     rule = "".join("---:|" if column.rstrip().endswith(":") else "---|" for column in columns)
     lines = [f"| {re.sub(r':(?= [|]|$)', '', head)} |", f"|{rule}"]
@@ -221,35 +221,34 @@ def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def section(title: str, *parts: str | list[str]) -> list[str]:
-    """Returns the lines of a section: its title, then paragraphs and tables with an empty line after each."""
+    """Returns the lines of a section: the title, then paragraphs and tables with empty lines."""
     lines = [[part] if isinstance(part, str) else part for part in (f"## {title}", *parts)]
     return [line for part in lines for line in (*part, "")]
 
 
-def share(found: Mapping[str, Any], name: str = "mean", more: str = "") -> str:
-    """Returns a share with its 95 % interval, and what else is told in the parentheses."""
-    return f"{found[name]:.1%} ({interval_text(found['ci_low'], found['ci_high'], '.1%')}{more})"
+def share(figures: Mapping[str, Any], name: str = "mean", more: str = "") -> str:
+    """Formats a share with its 95 % interval; `more` follows inside the parentheses."""
+    return f"{figures[name]:.1%} ({interval_text(figures['ci_low'], figures['ci_high'], '.1%')}{more})"
 
 
-def points(found: Mapping[str, Any]) -> list[str]:
+def points(figures: Mapping[str, Any]) -> list[str]:
     """Returns two cells: a mean score, its 95 % interval."""
-    return [f"{found['mean']:,.0f}", interval_text(found["ci_low"], found["ci_high"], ",.0f")]
+    return [f"{figures['mean']:,.0f}", interval_text(figures["ci_low"], figures["ci_high"], ",.0f")]
 
 
 def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Returns what a page says of figures whose `interval` is told as "bootstrap"; nothing where there are none.
+    """Returns a page's note on figures whose `interval` is "bootstrap"; [] if there are none.
 
-    They were measured before intervals were those of `leafwise.training.evaluation.statistics`, and their samples are not kept.
+    They are older than the intervals of `leafwise.training.evaluation.statistics`, and their samples were not saved.
     """
-    with_intervals = [found for found in figures if "ci_low" in found]
-    old = sum(found.get("interval") == "bootstrap" for found in with_intervals)
+    with_intervals = [one for one in figures if "ci_low" in one]
+    old = sum(one.get("interval") == "bootstrap" for one in with_intervals)
     if not old:
         return []
     count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
-    others = "." if old == len(with_intervals) else "; the others are Student's t, or Wilson's for shares."
+    others = "" if old == len(with_intervals) else " The others are Student's t intervals, or Wilson's for shares."
     return [
-        f"{count} intervals come from a bootstrap{others}",
-        "Their single games or decisions were not kept.",
+        f"{count} intervals are from a bootstrap, because their single games or decisions were not kept.{others}",
         "",
     ]
 
@@ -261,16 +260,16 @@ def write_page(study: Study, name: str, lines: Iterable[str]) -> None:
 
 def signed(study: Study, lines: Iterable[str]) -> list[str]:
     """Returns the lines of a page that ends with the study's command."""
-    return [*lines, "Written by", "", f"    {study.repeated_by}"]
+    return [*lines, "This command writes the page:", "", f"    {study.repeated_by}"]
 
 
 DPI = 100
-"""Pixels an inch: text of 8 points is 11 pixels high."""
+"""Pixels an inch; text of 8 points is then 11 pixels high."""
 
 
 @contextmanager
 def picture(path: Path, rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (8, 4)) -> Iterator[Any]:
-    """Yields the axes of a picture of that size in inches, one or an array of them; then writes it as PNG.
+    """Yields the axes of a picture, one or an array, then writes it as PNG; `size` is in inches.
 
     Raises ValueError if matplotlib is not installed.
     """
@@ -297,7 +296,7 @@ def picture(path: Path, rows: int = 1, columns: int = 1, *, size: tuple[float, f
 def with_bars(
     axis: Any, x: Sequence[float], y: Sequence[float], low: Sequence[float], high: Sequence[float], **style: Any
 ) -> Any:
-    """Draws points with the bars of their intervals; joins neighbours only where the bars lie apart. Returns the colour."""
+    """Draws points with interval bars, and joins neighbours whose intervals do not overlap; returns the colour."""
     below, above = ([b - a for a, b in zip(low, y, strict=True)], [b - a for a, b in zip(y, high, strict=True)])
     drawn = axis.errorbar(x, y, yerr=(below, above), **{"fmt": "o", "markersize": 4, "capsize": 2, **style})
     colour = drawn[0].get_color()
@@ -307,29 +306,29 @@ def with_bars(
     return colour
 
 
-class Program(programs.Program):
-    """A program that gets a line of text for each question, and answers with the name of an action on a line.
+class LineProgram(programs.Program):
+    """A program that answers each line of text with a line, the name of an action.
 
-    `seconds` counts the time that it takes, by the clock. What it prints to standard error is shown.
+    `seconds` is its wall time so far. Its standard error is shown.
     """
 
-    def __init__(self, command: str, patience: float = 60.0) -> None:
-        """Starts it; raises ValueError if it cannot be started. An answer may take `patience` seconds."""
-        self.text, self.patience, self.seconds = command, patience, 0.0
+    def __init__(self, command: str, timeout: float = 60.0) -> None:
+        """Starts it; raises ValueError if it cannot be started. An answer may take `timeout` seconds."""
+        self.text, self.timeout, self.seconds = command, timeout, 0.0
         try:
             super().__init__(shlex.split(command), shows=True)
         except (OSError, ValueError, IndexError) as problem:
             raise UserError(f"expected a command that starts, got {command!r} ({problem})") from None
 
     def choose(self, line: str, names: Collection[str], what: str = "an action") -> str:
-        """Returns its answer to a line; raises ValueError where it is none of `names`, or none comes."""
+        """Returns its answer to a line; raises ValueError for no answer, or one that is not among `names`."""
         wanted, begun = f"expected {what} from {self.text!r} at {line or 'an empty line'}", time.perf_counter()
         try:
-            name = self.ask_line(line, self.patience).strip()
+            name = self.ask_line(line, self.timeout).strip()
         except programs.TimedOut:
-            raise UserError(f"{wanted} within {self.patience:g} s, got none") from None
+            raise UserError(f"{wanted} within {self.timeout:g} s, got none") from None
         except programs.Ended:
-            raise UserError(f"{wanted}, got its end") from None
+            raise UserError(f"{wanted}, got the end of the program") from None
         self.seconds += time.perf_counter() - begun
         if name not in names:
             raise UserError(f"{wanted}, got {name[:80]!r}")
@@ -337,14 +336,14 @@ class Program(programs.Program):
 
 
 def finished(path: Path) -> Path:
-    """Returns the folder of a finished run; raises KeyboardInterrupt if it was stopped, and so is the study."""
+    """Returns the folder of a finished run; raises KeyboardInterrupt if the run was stopped, which stops the study."""
     if not (path / "results.json").exists():
         raise KeyboardInterrupt
     return path
 
 
 def logged(run: Path, tags: Sequence[str]) -> dict[str, dict[int, float]]:
-    """Returns what a run logged, by tag and step; raises ValueError if it logged no such thing."""
+    """Returns the logged values of a run by tag and step; raises ValueError if a tag is missing."""
     need_train_extra()
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -362,25 +361,24 @@ OWN, OTHER = "own", "other"
 def scored(
     game: Game, text: str, games: int, seed: int, opponent: str | None = None, plies: int = 0, **where: Any
 ) -> dict[str, Any]:
-    """Plays games; in those for two openings of up to `plies` random moves, from both seats. `where` are the other options of
-    `evaluate` and `arena`.
+    """Plays games; in two-player games from openings of up to `plies` random moves, each from both seats.
 
-    Returns the mean return, or for two the share of the points, 0 to 1, with its 95 % interval over seeds or openings, the games
-    that differ, and the seconds of a move. Raises ValueError for players who fail in one of the games: that is no
-    result of a study.
+    `where` are further options of `evaluate` and `arena`. Returns the mean return, or in a two-player game the share of the points,
+    0 to 1, with its 95 % interval over seeds or openings, the number of different games, and the seconds of a move. Raises
+    ValueError if a player fails in a game, since that is not a result.
     """
     if opponent is None:
         played = evaluate(game, text, games, seed, **where)
         for fault in played.faults:
             raise UserError(f"expected players without faults, got {fault.kind} of {fault.player}: {fault.what}")
-        told = {"mean": played.mean, **bounds(played.interval()), "games": games}
-        return {**told, "seconds": played.seconds_per_move}
+        figures_of_player = {"mean": played.mean, **bounds(played.interval()), "games": games}
+        return {**figures_of_player, "seconds": played.seconds_per_move}
     tournament = arena(game, {OWN: from_text(text), OTHER: from_text(opponent)}, games, plies=plies, seed=seed, **where)
     figures = tournament.figures()
     for fault in figures["faults"]:
         name = text if fault["player"] == OWN else opponent
         raise UserError(f"expected players without faults, got {fault['kind']} of {name}: {fault['what']}")
     tally = tournament.tally(OWN, OTHER)
-    own = next(line for line in figures["standings"] if line["player"] == OWN)
+    line_of_player = next(line for line in figures["standings"] if line["player"] == OWN)
     share = {name: (1 + tally[name]) / 2 for name in ("mean", "ci_low", "ci_high")}
-    return {**share, "games": tally["games"], "seconds": own["seconds_per_move"]}
+    return {**share, "games": tally["games"], "seconds": line_of_player["seconds_per_move"]}

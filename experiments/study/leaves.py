@@ -1,4 +1,4 @@
-"""Learned leaves against hand-made ones: choices that a solver judges, games from given openings."""
+"""Learned leaves against hand-made ones: choices checked by a solver, games from given openings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from leafwise.envs.core.arrays import Bools, Floats, Ints
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.experiments.study import PlacedStudy, Results, share, table
+from leafwise.experiments.study import DistributedStudy, Results, share, table
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer, load_code
-from leafwise.training.evaluation.agreement import Judged, random_positions
+from leafwise.training.evaluation.agreement import SolvedPositions, random_positions
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference, play_game
-from leafwise.training.evaluation.results import Pace
+from leafwise.training.evaluation.results import TurnTimes
 from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval, points_interval
 from leafwise.training.execution import in_pieces
 
@@ -29,8 +29,8 @@ def model_or_score(game: Game, model: str) -> Evaluator:
     return load_evaluator(game, model) if model else game.score()
 
 
-def judge(judged: Judged, model: str) -> dict[str, Any]:
-    """Returns in how many positions, and critical ones, one-ply play keeps the value: with a model, "" for the hand-made leaf."""
+def judge(judged: SolvedPositions, model: str) -> dict[str, Any]:
+    """Counts the positions, and critical ones, where one-ply play keeps the value; model "": the hand-made leaf."""
     leaf = model_or_score(judged.game, model)
     kept = judged.kept(judged.choices(leaf, 1))
     critical = judged.keeps.sum(axis=1) < np.array([len(State(judged.game, row).legal_actions) for row in judged.rows])
@@ -43,7 +43,7 @@ def judge(judged: Judged, model: str) -> dict[str, Any]:
     }
 
 
-def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, depth: int) -> dict[str, Any]:
+def compare_choices(judged: SolvedPositions, learned: Evaluator, hand_made: Evaluator, depth: int) -> dict[str, Any]:
     """Returns the shares of decisions in which each leaf keeps the value at a depth, and the interval of their difference."""
     kept = [judged.kept(judged.choices(leaf, depth)).astype(float) for leaf in (learned, hand_made)]
     return {
@@ -56,13 +56,13 @@ def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, de
     }
 
 
-def subset(judged: Judged, chosen: Bools) -> Judged:
+def subset(judged: SolvedPositions, chosen: Bools) -> SolvedPositions:
     """Returns some of the decisions."""
-    return Judged(judged.game, judged.rows[chosen], judged.keeps[chosen])
+    return SolvedPositions(judged.game, judged.rows[chosen], judged.keeps[chosen])
 
 
 def is_quiet(state: State) -> bool:
-    """Whether nobody can win at once: no action wins, and after at least two actions no reply does."""
+    """Whether nobody can win at once: no action wins, and after at least two actions no reply wins."""
     safe = 0
     for a in state.legal_actions:
         after = state.play(a)
@@ -75,11 +75,11 @@ def is_quiet(state: State) -> bool:
 
 def openings(game: Game, n: int, plies: tuple[int, int], seed: int = FINAL_SEED) -> list[State]:
     """Returns n different positions after a random number of random actions."""
-    found: dict[State, None] = {}
+    chosen: dict[State, None] = {}
     states = random_positions(game, seed, plies)
-    while len(found) < n:
-        found[next(states)] = None
-    return list(found)
+    while len(chosen) < n:
+        chosen[next(states)] = None
+    return list(chosen)
 
 
 class CountingPlayer(SearchPlayer):
@@ -94,37 +94,41 @@ class CountingPlayer(SearchPlayer):
 
 
 @dataclass(frozen=True)
-class Match:
-    """Plays openings from both seats: a search with one leaf against a search with another."""
+class LeafMatch:
+    """Two searches with different leaves that play openings from both seats."""
 
     game: Game
     sides: tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
-    """Of either search its leaf, a model or "" for the game's hand-made score, and its options."""
+    """Leaf (a model, or "" for the hand-made score) and options of either search."""
 
     def __call__(self, starts: Sequence[State]) -> tuple[Floats, Floats, Ints]:
-        """Returns the first side's points of each game [openings, 2], and the seconds and moves of either, [2]."""
-        own, other = (
+        """Returns the first side's points, [openings, 2], and the seconds and moves of both sides, each [2]."""
+        first, other = (
             CountingPlayer(
                 Search(self.game, model_or_score(self.game, model), **options), model or self.game.default_score
             )
             for model, options in self.sides
         )
-        for who in (own, other):
+        for who in (first, other):
             load_code(who, starts[0])
             who.decisions = 0
-        seats = ((0, (own, other)), (1, (other, own)))
+        seats = ((0, (first, other)), (1, (other, first)))
         played = [play_game(self.game, pair, 0, seat, opening=start) for start in starts for seat, pair in seats]
-        paces = [Pace.of_all(side) for side in zip(*((one.pace, one.opponent_pace) for one in played), strict=True)]
+        paces = [
+            TurnTimes.of_all(side) for side in zip(*((one.pace, one.opponent_pace) for one in played), strict=True)
+        ]
         points = (1 + np.array([one.score for one in played]).reshape(-1, 2)) / 2
-        return points, np.array([pace.seconds for pace in paces]), np.array([own.decisions, other.decisions])
+        return points, np.array([pace.seconds for pace in paces]), np.array([first.decisions, other.decisions])
 
 
 def play_match(
-    match: Match, starts: Sequence[State], each: Callable[[Match, Sequence[Sequence[State]]], Iterable[Any]] = map
+    match: LeafMatch,
+    starts: Sequence[State],
+    each: Callable[[LeafMatch, Sequence[Sequence[State]]], Iterable[Any]] = map,
 ) -> dict[str, Any]:
     """Plays every opening from both seats; the figures are the first side's, with the 95 % interval over openings.
 
-    `each` is how pieces of the openings are played, like `PlacedStudy.each`.
+    `each` plays pieces of the openings, like `DistributedStudy.each`.
     """
     parts = list(each(match, in_pieces(starts, BATCH)))
     points = np.concatenate([part[0] for part in parts])
@@ -142,31 +146,31 @@ def play_match(
     }
 
 
-SHARE_HEAD = "positions | depth | number | learned | hand-made | difference in points (95 %)"
+SHARE_HEAD = "kind | depth | positions | learned | hand-made | difference, percentage points (95 % interval)"
 
 
-def share_row(kind: str, found: dict[str, Any]) -> list[str]:
+def share_row(kind: str, figures: dict[str, Any]) -> list[str]:
     """Returns a row of a table for `compare_choices`."""
-    difference = f"{found['difference_points']:+.1f} ({interval_text(found['ci_low'], found['ci_high'], '+.1f')})"
-    shares = f"{found['learned']:.1%}", f"{found['hand_made']:.1%}"
-    return [kind, f"{found['depth']}", f"{found['positions']}", *shares, difference]
+    difference = f"{figures['difference_points']:+.1f} ({interval_text(figures['ci_low'], figures['ci_high'], '+.1f')})"
+    shares = f"{figures['learned']:.1%}", f"{figures['hand_made']:.1%}"
+    return [kind, f"{figures['depth']}", f"{figures['positions']}", *shares, difference]
 
 
 def games_table(
-    config: PlacedStudy, results: Results, name: str, model: str, starts: Sequence[State],
+    config: DistributedStudy, results: Results, name: str, model: str, starts: Sequence[State],
     searches: Mapping[str, Mapping[str, Any]],
 ) -> list[str]:  # fmt: skip
-    """Returns the table of a model's games against the hand-made leaf, every opening from both seats, by what both search with.
+    """Returns the table of a model's games against the hand-made leaf by search, every opening from both seats.
 
-    What is known of a search stands under the name and its words.
+    The result of a search is saved under `name` and its words.
     """
     rows = []
     for words, options in searches.items():
-        match = Match(starts[0].game, ((model, options), ("", options)))
-        found = results.find(name + words, partial(play_match, match, starts, config.each))
-        counts = f"{found['wins']} / {found['draws']} / {found['losses']}"
-        own, other = found["ms_per_move"]
-        times = f"{own:.2f} / {other:.2f}"
-        rows.append([words, f"{found['games']}", counts, share(found, "share"), f"{found['elo']:+.0f}", times])
-    head = "search | games | won / drawn / lost | share of the points (95 %) | Elo | ms per move, learned / hand-made"
-    return table(head, rows)
+        match = LeafMatch(starts[0].game, ((model, options), ("", options)))
+        result = results.find(name + words, partial(play_match, match, starts, config.each))
+        counts = f"{result['wins']} / {result['draws']} / {result['losses']}"
+        first, other = result["ms_per_move"]
+        times = f"{first:.2f} / {other:.2f}"
+        rows.append([words, f"{result['games']}", counts, share(result, "share"), f"{result['elo']:+.0f}", times])
+    head = "search | games | learned leaf won / drew / lost | share of the points (95 % interval) | Elo difference"
+    return table(f"{head} | ms per move, learned / hand-made", rows)

@@ -1,7 +1,7 @@
-"""One runner for studies of matches: players and settings in, games kept as they end, figures and a page out.
+"""Runs studies of matches: plays games, saves them as they end, writes figures and a page.
 
-A study names its matches and says what its page is; `MatchStudy` plays what is missing. What stands in the JSON file is not
-played again, so a stopped study goes on where it was. Figures are worked out of the scores each time.
+A study defines its matches and its page; `MatchStudy` plays the missing games. Games in the JSON file are not played again, so a
+stopped study continues. Figures are computed from the scores each time.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study import PlacedStudy, Results, digest_of, known_results, share, table, write_page
+from leafwise.experiments.study import DistributedStudy, Results, digest_of, known_results, share, table, write_page
 from leafwise.models.files import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
 from leafwise.training.evaluation.results import Evaluation, missing_seeds
-from leafwise.training.evaluation.statistics import Unit, bounds, mean_interval, points_interval, rate
+from leafwise.training.evaluation.statistics import GamePair, bounds, mean_interval, points_interval, rate
 
 ELSEWHERE = "give another --data and --out"
-Found = Mapping[str, Any]
-"""What is kept of a match: its players, the scores in the order of seeds, figures."""
+KeptMatch = Mapping[str, Any]
+"""A saved match: players, scores in the order of seeds, figures."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """Games of a player, alone or against another from both seats, on seeds that follow each other."""
+    """Games of a player on consecutive seeds, alone or against another from both seats."""
 
     title: str
     game: Game
@@ -36,44 +36,46 @@ class Match:
     opponent: str | None = None
     first_seed: int = FINAL_SEED
     block: int = 10
-    """Seeds between two times that games are written."""
+    """Number of seeds between two saves."""
     network: str | None = None
-    """What tells a learned leaf's file from others: games of another are played anew."""
-    play: Callable[[Match, range, PlacedStudy], Evaluation] | None = None
-    """What plays seeds in place of `evaluate`."""
+    """Hash of a learned leaf's file; games of another file are played again."""
+    play: Callable[[Match, range, DistributedStudy], Evaluation] | None = None
+    """Function that plays the seeds instead of `evaluate`."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a two-player game without chance: blocks of seeds would draw the same openings again."""
+        """Raises ValueError for a two-player game without chance, where blocks of seeds would repeat openings."""
         if self.game.players == 2 and not self.game.max_stages:
-            raise ValueError(f"{self.title}: expected a game of chance, or for one, got {self.game.name!r}")
+            raise ValueError(
+                f"{self.title}: expected a game with chance, or a single-player game, got {self.game.name!r}"
+            )
 
     @property
     def about(self) -> dict[str, Any]:
-        """What is kept of players and seeds."""
-        told = {
+        """Players, seeds and network, as they are saved."""
+        texts = {
             "player": self.player,
             "opponent": self.opponent,
             "first_seed": self.first_seed,
             "network": self.network,
         }
-        return {name: text for name, text in told.items() if text is not None}
+        return {name: text for name, text in texts.items() if text is not None}
 
 
 def network_of(leaf: str, game: Game) -> str | None:
-    """Returns what tells a leaf's network from others; None for a hand-made leaf."""
+    """Returns the hash of a leaf's network; None for a hand-made leaf."""
     return None if leaf in game.scores else digest_of(need_shipped(game) if leaf == LEARNED else leaf)
 
 
-def points_figures(found: Found) -> dict[str, Any]:
+def points_figures(kept: KeptMatch) -> dict[str, Any]:
     """Returns share of the points, its 95 % interval and Elo from returns, two games a seed."""
-    points = (1 + np.array(found["scores"]).reshape(-1, 2).mean(axis=1)) / 2
-    elo, error = rate(2, [Unit(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
+    points = (1 + np.array(kept["scores"]).reshape(-1, 2).mean(axis=1)) / 2
+    elo, error = rate(2, [GamePair(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
     return {"share": float(points.mean()), **bounds(points_interval(points)), "elo": elo, "elo_error": error}
 
 
-def score_figures(found: Found) -> dict[str, Any]:
-    """Returns mean with its 95 % interval and median of the scores of a player alone."""
-    scores = np.array(found["scores"], dtype=np.float64)
+def score_figures(kept: KeptMatch) -> dict[str, Any]:
+    """Returns number, mean with its 95 % interval, and median of a single player's scores."""
+    scores = np.array(kept["scores"], dtype=np.float64)
     return {
         "games": len(scores),
         "mean": float(scores.mean()),
@@ -82,20 +84,20 @@ def score_figures(found: Found) -> dict[str, Any]:
     }
 
 
-def with_figures(title: str, found: Any, figures: Callable[[Found], dict[str, Any]]) -> dict[str, Any]:
-    """Returns a kept match with its figures; raises ValueError for what is no match with scores."""
+def with_figures(title: str, kept: Any, figures: Callable[[KeptMatch], dict[str, Any]]) -> dict[str, Any]:
+    """Returns a saved match with its figures; raises ValueError if it has no scores."""
     try:
-        if not found["scores"]:
+        if not kept["scores"]:
             raise ValueError("no scores")
-        return {**found, **figures(found)}
+        return {**kept, **figures(kept)}
     except UserError:
         raise
     except (KeyError, TypeError, ValueError, IndexError) as problem:
-        raise UserError(f"{title}: expected a match with its scores, got {found!r:.80}; {ELSEWHERE}") from problem
+        raise UserError(f"{title}: expected a match with its scores, got {kept!r:.80}; {ELSEWHERE}") from problem
 
 
-def more_games(known: Found, more: Evaluation) -> dict[str, Any]:
-    """Returns what is kept of a match: scores, and where they are known highest cells, moves and time a move."""
+def more_games(known: KeptMatch, more: Evaluation) -> dict[str, Any]:
+    """Returns a saved match with more games: scores, and highest cells, moves and time a move if known."""
     kept: dict[str, Any] = {"scores": [*known.get("scores", []), *more.scores.tolist()]}
     if more.best_cells.any() and ("best_cells" in known or not known.get("scores")):
         kept["best_cells"] = [*known.get("best_cells", []), *more.best_cells.tolist()]
@@ -106,22 +108,24 @@ def more_games(known: Found, more: Evaluation) -> dict[str, Any]:
     return {**known, **kept}
 
 
-def played(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
-    """Returns the games of some seeds; raises ValueError for players who fail in one: that is no result of a study."""
+def played(match: Match, seeds: range, config: DistributedStudy) -> Evaluation:
+    """Plays the games of some seeds; raises ValueError if a player fails in one, since that is not a result."""
     if match.play is not None:
         return match.play(match, seeds, config)
-    found = evaluate(
+    evaluation = evaluate(
         match.game, match.player, match.game.players * len(seeds), seeds[0], opponent=match.opponent,
         processes=config.processes, cluster=config.cluster,
     )  # fmt: skip
-    for fault in found.faults:
+    for fault in evaluation.faults:
         raise UserError(f"expected players without faults, got {fault.kind} of {fault.player}: {fault.what}")
-    return found
+    return evaluation
 
 
-def play(match: Match, results: Results, config: PlacedStudy, figures: Callable[[Found], dict[str, Any]]) -> None:
-    """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
-    known: Found = results.get(match.title, {})
+def play(
+    match: Match, results: Results, config: DistributedStudy, figures: Callable[[KeptMatch], dict[str, Any]]
+) -> None:
+    """Plays the missing games of a match; raises ValueError if the saved ones have other players."""
+    known: KeptMatch = results.get(match.title, {})
     for name in ("player", "opponent", "first_seed"):
         needed = name in known or (name == "first_seed" and known)
         if needed and known.get(name) != match.about.get(name):
@@ -135,40 +139,40 @@ def play(match: Match, results: Results, config: PlacedStudy, figures: Callable[
     for seeds in missing_seeds(done, match.games // players, match.block, match.first_seed):
         known = match.about | more_games(known, played(match, seeds, config))
         known |= figures(known)
-        told = f"{known['share']:.1%}" if "share" in known else f"{known['mean']:,.0f}"
+        result = f"{known['share']:.1%}" if "share" in known else f"{known['mean']:,.0f}"
         results.keep(
-            match.title, known, f"{match.title}, {players * seeds.stop - players * match.first_seed} games: {told}"
+            match.title, known, f"{match.title}, {players * seeds.stop - players * match.first_seed} games: {result}"
         )
 
 
-def points_table(results: Mapping[str, Found]) -> list[str]:
+def points_table(results: Mapping[str, KeptMatch]) -> list[str]:
     """Returns the table of matches between two players."""
     rows = []
-    for title, found in results.items():
-        scores = np.array(found["scores"])
+    for title, kept in results.items():
+        scores = np.array(kept["scores"])
         counts = " / ".join(str(int((scores == result).sum())) for result in (1, 0, -1))
-        rated = f"{found['elo']:+.0f} ± {found['elo_error']:.0f}"
-        rows.append([title, f"{len(scores)}", counts, share(found, "share"), rated])
-    return table("match | games | won / drawn / lost | share of the points (95 %) | Elo", rows)
+        rated = f"{kept['elo']:+.0f} ± {kept['elo_error']:.0f}"
+        rows.append([title, f"{len(scores)}", counts, share(kept, "share"), rated])
+    return table("match | games | won / drawn / lost | share of the points (95 % interval) | Elo difference", rows)
 
 
-C = TypeVar("C", bound=PlacedStudy)
+C = TypeVar("C", bound=DistributedStudy)
 
 
 @dataclass(frozen=True)
 class MatchStudy(Generic[C]):
-    """A study as data: its files' name, its matches, its page; called, it plays what is missing and writes the page."""
+    """A study of matches: name of its files, matches, page. A call plays the missing games and writes the page."""
 
     name: str
     matches: Callable[[C], Iterable[Match]]
     page: Callable[[C, Results], list[str]]
-    figures: Callable[[Found], dict[str, Any]] = points_figures
+    figures: Callable[[KeptMatch], dict[str, Any]] = points_figures
 
     def __call__(self, config: C) -> Results:
-        """Works through the matches and returns all results; the page tells all that is known, whatever was asked for."""
+        """Plays the matches and returns all results; the page shows all known results."""
         wanted = list(self.matches(config))
         results = known_results(config, f"{self.name}.json")
-        results.update({title: with_figures(title, found, self.figures) for title, found in results.items()})
+        results.update({title: with_figures(title, kept, self.figures) for title, kept in results.items()})
         for match in wanted:
             play(match, results, config, self.figures)
             write_page(config, f"{self.name}.md", self.page(config, results))

@@ -1,8 +1,8 @@
-"""What hand-made play of Threes is worth: random, every score at depths 1 to 3, and the two public programs.
+"""Measures hand-made play of Threes: random, every score at depths 1 to 3, and the two public programs.
 
-`python -m leafwise.experiments.threes.baselines` plays every player of `PLAN` on the same seeds, from 1,000,000 on,
-and writes `baselines.json` after every tenth of a player's games; what stands there already is not played again, so a
-stopped study goes on where it was. `baselines.md` is the table of the results.
+`python -m leafwise.experiments.threes.baselines` plays every player of `PLAN` on the same seeds, from 1,000,000 on. It
+writes `baselines.json` after every tenth of a player's games. Known games are not played again, so a stopped study
+continues. `baselines.md` is the table of the results.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, points, table
-from leafwise.experiments.study.matches import Found, Match, MatchStudy, score_figures
+from leafwise.experiments.study import DistributedStudy, Results, command, points, table
+from leafwise.experiments.study.matches import KeptMatch, Match, MatchStudy, score_figures
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
 SCORES = ("openness", "openness_wegner", "rows", "rows_cli", "total_score", "empty_spaces")
@@ -25,32 +25,32 @@ PLAN: dict[str, int] = (
     | {f"search:{score},depth={depth}": games for depth, games in GAMES_AT_DEPTH.items() for score in SCORES}
     | {"threesus:openness": 100, "threesus:openness_wegner": 100, "nneonneo": 10}
 )
-"""Players and how many games each plays."""
+"""Players and their numbers of games."""
 PUBLISHED: dict[str, tuple[int, ...]] = {
     "threesus:openness": (10_041, 88_653, 774_996, 100, 98, 92, 27, 3),
     "threesus:openness_wegner": (30_126, 89_436, 717_960, 100, 100, 94, 41, 1),
 }
-"""What the author of Threesus tells of 100 games of each: lowest, median and highest score, per cent with each milestone."""
+"""Published figures of Threesus for 100 games: lowest, median and highest score, per cent with each milestone."""
 
 MILESTONES = (384, 768, 1536, 3072, 6144)
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays the hand-made players of Threes on paired seeds and writes baselines.json and baselines.md."""
 
 
-def figures(found: Found) -> dict[str, Any]:
-    """Returns mean, median and the shares of games with each milestone; of some games only these shares are known."""
-    cells, games = np.array(found.get("best_cells", [])), len(found["scores"])
+def figures(kept: KeptMatch) -> dict[str, Any]:
+    """Returns mean, median and the shares of games with each milestone; for some old games only the shares are known."""
+    cells, games = np.array(kept.get("best_cells", [])), len(kept["scores"])
     if len(cells) == games:
         values = 3 * 2.0 ** (cells - 3)
         reached = {str(tile): float((values >= tile).mean()) for tile in MILESTONES}
-    elif found["games"] == games:
-        reached = found["reached"]
+    elif kept["games"] == games:
+        reached = kept["reached"]
     else:
         raise UserError(f"expected the highest cells of {games} games, got {len(cells)}; give another --data and --out")
-    return {**score_figures(found), "reached": reached}
+    return {**score_figures(kept), "reached": reached}
 
 
 def matches(config: Config) -> Iterator[Match]:
@@ -72,7 +72,8 @@ def page(config: Config, results: Results) -> list[str]:
     lines = [
         "# Threes: hand-made scores and public programs",
         "",
-        "Final scores, the share of games that reached each tile, and processor seconds a move.",
+        "Final scores of hand-made players, the share of games that reached each tile (columns 384 to 6144), and "
+        "processor seconds per move.",
         "",
         *table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows),
     ]
@@ -83,19 +84,20 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         *lines,
         "",
-        "Scores that the author of Threesus published, and ours with the same settings:",
+        "The next table compares scores that the author of Threesus published with those of our "
+        "reimplementation. The settings are the same:",
         "",
         *table(head, beside),
     ]
 
 
-def side_by_side(name: str, found: dict[str, Any]) -> list[list[str]]:
-    """Returns two rows of a player: as published, and here."""
-    scores, reached = found["scores"], found["reached"].values()
-    here = min(scores), found["median"], max(scores), *(100 * share for share in reached)
+def side_by_side(name: str, result: dict[str, Any]) -> list[list[str]]:
+    """Returns two rows of a player: the published one, and that of this study."""
+    scores, reached = result["scores"], result["reached"].values()
+    measured = min(scores), result["median"], max(scores), *(100 * share for share in reached)
     return [
-        [f"`{name}`", whose, f"{games}", *(f"{n:,.0f}" for n in own[:3]), *(f"{n:.0f} %" for n in own[3:])]
-        for whose, games, own in (("published", 100, PUBLISHED[name]), ("here", found["games"], here))
+        [f"`{name}`", whose, f"{games}", *(f"{n:,.0f}" for n in figures[:3]), *(f"{n:.0f} %" for n in figures[3:])]
+        for whose, games, figures in (("published", 100, PUBLISHED[name]), ("here", result["games"], measured))
     ]
 
 

@@ -1,10 +1,9 @@
-"""What learning bought in Threes: the learned leaf against every hand-made one.
+"""Compares the learned leaf of Threes with every hand-made one.
 
-`python -m leafwise.experiments.threes.learned` plays its parts, or those named by `--parts`: `depth` and `time` (the same search
-with each leaf, at equal depth and at equal processor time per move). Games have paired final seeds, from 1,000,000 on; those of
-the learned leaf begin at 2,000,000, which no network before it was judged by. What stands in `learned.json` is not played again,
-so a stopped study goes on where it was; games of another network than the learned leaf's are played anew. `learned.md` and
-`learned.png` are made of it.
+`python -m leafwise.experiments.threes.learned` plays its parts, or those of `--parts`: `depth` and `time` (the same search with
+each leaf, at equal depth and at equal processor time per move). Games have paired final seeds, from 1,000,000 on. Those of the
+learned leaf begin at 2,000,000, where no earlier network has played. Games in `learned.json` are not played again, so a stopped
+study continues; games of another network are. It writes `learned.md` and `learned.png`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     command,
     digest_of,
@@ -27,7 +26,7 @@ from leafwise.experiments.study import (
     table,
     with_bars,
 )
-from leafwise.experiments.study.matches import Found, Match, MatchStudy
+from leafwise.experiments.study.matches import KeptMatch, Match, MatchStudy
 from leafwise.experiments.threes.baselines import figures
 from leafwise.models.files import model_path
 from leafwise.models.ntuple import load_ntuples, merged
@@ -43,34 +42,34 @@ GAMES_AT_TIME = {1: 300, 10: 100, 100: 30}
 GAMES_AT_DEPTH = {1: (1000, 1000), 2: (500, 400), 3: (300, 120), 4: (100, 60), 5: (10, 30)}
 """Games of the learned leaf and of each hand-made one by depth."""
 CUTOFFS = {3: 0.001, 4: 0.003, 5: 0.003}
-"""Decisions less probable than this are leaves, by depth; to depth 3 only with the learned leaf."""
+"""Cutoffs by depth: less probable decisions are leaves. Up to depth 3 only for the learned leaf."""
 CUTOFF_AT_TIME = 0.003
-"""The same for all leaves at equal time."""
+"""Cutoff of all leaves at equal time."""
 LEAVES = ("openness", "openness_wegner", "rows")
 """Hand-made leaves."""
 TREES = "mcts"
-"""At equal time beside the leaves: Monte Carlo tree search with the learned leaf."""
+"""A further player at equal time: Monte Carlo tree search with the learned leaf."""
 PARTS = ("depth", "time")
 PUBLISHED = {
     "hand-made, depth 8 (2026)": (3300.0, 321_016),
 }
-"""Published players whose time is known: (milliseconds a move, mean score)."""
+"""Published players with known time: (milliseconds a move, mean score)."""
 PUBLISHED_SCORES = {
     "CGI network, one decision": 35_763, "CGI network, one decision with chance": 158_151,
     "CGI network, two decisions": 221_326, "hand-made, depth 3 (2026)": 117_000, "hand-made, depth 5 (2026)": 252_000,
     "hand-made, depth 6 (2026)": 301_000,
 }  # fmt: skip
-"""Mean scores of published players whose time is not known."""
+"""Mean scores of published players with unknown time."""
 RANKS = {3072: 13, 6144: 14, 12288: 15}
-"""Tiles that are told of a player's games, with their ranks."""
+"""Tiles in the tables, with their ranks."""
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Compares learned and hand-made leaves of Threes and writes learned.json, learned.md and learned.png."""
 
     parts: tuple[str, ...] = PARTS
-    """Parts to play: depth, time; none: only the report is made again."""
+    """Parts to play: depth, time; none: only write the page."""
     share: float = 1.0
     """Share of the games to play, above 0 to 1."""
     model: str = "threes"
@@ -83,17 +82,17 @@ class Config(PlacedStudy):
     """Milliseconds a move of the part time."""
 
 
-def play_compiled(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
-    """Plays games of an n-tuple network, compiled: the player's text is model, depth and cutoff."""
+def play_compiled(match: Match, seeds: range, config: DistributedStudy) -> Evaluation:
+    """Plays games of an n-tuple network in compiled code; the player's text is model, depth and cutoff."""
     model, depth, cutoff = match.player.rsplit(" ", 2)
     where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster}
     network = merged(load_ntuples(model_path(model), THREES))
-    found = play_games(network, int(depth), seeds[0], len(seeds), cutoff=float(cutoff), **where)
-    return Evaluation(model, seeds[0], found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1))
+    result = play_games(network, int(depth), seeds[0], len(seeds), cutoff=float(cutoff), **where)
+    return Evaluation(model, seeds[0], result.scores, result.ranks, result.moves, result.seconds / max(result.moves, 1))
 
 
 def matches(config: Config) -> Iterator[Match]:
-    """Yields the games of each leaf; raises ValueError for parts and shares that there are not."""
+    """Yields the games of each leaf; raises ValueError for unknown parts and wrong shares."""
     if not set(config.parts) <= set(PARTS) or not 0 < config.share <= 1:
         known = ", ".join(PARTS)
         raise UserError(f"expected parts among {known} and a share in (0, 1], got {config.parts}, {config.share}")
@@ -128,18 +127,18 @@ def split(title: str) -> tuple[str, str, int]:
     return part, leaf, int(number)
 
 
-def share_reaching(tile: int, found: Found) -> float:
-    """Returns the share of a player's games with a tile; none reaches one that is larger than one that none reaches."""
-    told = found["reached"]
-    largest = max(told, key=int)
-    if str(tile) in told or not told[largest]:
-        return float(told.get(str(tile), 0.0))
-    return sum(rank >= RANKS[tile] for rank in found["best_cells"]) / found["games"]
+def share_reaching(tile: int, kept: KeptMatch) -> float:
+    """Returns the share of a player's games with a tile; 0 if no game reached the largest saved tile."""
+    shares = kept["reached"]
+    largest = max(shares, key=int)
+    if str(tile) in shares or not shares[largest]:
+        return float(shares.get(str(tile), 0.0))
+    return sum(rank >= RANKS[tile] for rank in kept["best_cells"]) / kept["games"]
 
 
 def score_table(results: Results, part: str) -> list[str]:
     """Returns the table of a part."""
-    measured = part == "depth"  # the other part is played by a clock of processor time, and measured by the wall's
+    measured = part == "depth"  # the other part has limits of processor time, but its time a move is wall time
     rows = []
     for title in sorted(results, key=lambda title: (split(title)[2], -results[title]["mean"])):
         r, (its, leaf, number) = results[title], split(title)
@@ -149,11 +148,11 @@ def score_table(results: Results, part: str) -> list[str]:
             rows.append([*row, f"{1000 * r['seconds_per_move']:.3g}"] if measured else row)
     tiles = " | ".join(f"{tile}:" for tile in RANKS)
     head = f"{'depth' if measured else 'ms'} | leaf | games: | mean: | 95 % interval: | median: | {tiles}"
-    return table(head + " | ms a move:" * measured, rows)
+    return table(head + " | ms per move:" * measured, rows)
 
 
 def page(config: Config, results: Results) -> list[str]:
-    """Returns learned.md; what nothing is known of is left out."""
+    """Returns learned.md without parts that have no games."""
     about = {
         "depth": (
             "Equal depth",
@@ -170,12 +169,14 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Threes: learned leaves against hand-made ones",
         "",
-        "`python -m leafwise.experiments.threes.learned` writes this page. Games of the hand-made leaves have seeds from",
-        "1,000,000 on, and games of the learned leaf from 2,000,000 on.",
+        "How strong Threes plays with the network in the package (`learned`), and with three hand-made scores. The columns",
+        "3072, 6144 and 12288 have the share of games that reached this tile. Games of the hand-made leaves have seeds from",
+        "1,000,000 on, and games of the learned leaf from 2,000,000 on. `python -m leafwise.experiments.threes.learned` writes",
+        "this page.",
         "",
         *(line for part in known for line in section(*about[part], score_table(results, part))),
         *(["![Mean score against time per move, with published players](learned.png)", ""] if known else []),
-        "[What learning needs](../archive/threes-learning.md): longer runs, runs without one ingredient, the last moves of games.",
+        "[Another page](../archive/threes-learning.md) studies longer training, and which parts of it matter.",
     ]
 
 
@@ -191,9 +192,11 @@ def plot(results: Results, path: Path) -> None:
                 ms = number if part == "time" else 1000 * r["seconds_per_move"]
                 leaves.setdefault(leaf, []).append((ms, r["mean"], r["ci_low"], r["ci_high"]))
             numbers = [split(title)[2] for title in titles]
-            for leaf, found in leaves.items():
+            for leaf, points_of_leaf in leaves.items():
                 label, colour = f"{leaf}, {unit.format(min(numbers), max(numbers))}", colours.get(leaf)
-                colours[leaf] = with_bars(axes, *zip(*found, strict=True), fmt=marker, label=label, color=colour)
+                colours[leaf] = with_bars(
+                    axes, *zip(*points_of_leaf, strict=True), fmt=marker, label=label, color=colour
+                )
         for name, (ms, mean) in PUBLISHED.items():
             axes.plot(ms, mean, "k*", markersize=10)
             axes.annotate(name, (ms, mean), xytext=(6, 9), textcoords="offset points", ha="right", fontsize=8)
@@ -209,7 +212,7 @@ def plot(results: Results, path: Path) -> None:
 
 
 def study(config: Config) -> None:
-    """Plays what is missing, writes the page and draws."""
+    """Plays the missing games, writes the page and draws."""
     if results := MatchStudy("learned", matches, page, figures)(config):
         plot(results, config.target("learned.png"))
 

@@ -1,4 +1,4 @@
-"""Draws a position of a game with what every swipe is worth, in people's units where they are known: the README's picture.
+"""Draws a position of Threes with the value of every swipe, in people's units if they are known.
 
 `python -m leafwise.experiments.threes.picture` writes `values.png`.
 """
@@ -27,11 +27,11 @@ class Config(Study):
     """Draws a position with the value of every swipe."""
 
     leaf: str = "learned"
-    """Leaf evaluator: a score, `learned`, or a model's path."""
+    """Leaf: a score, `learned`, or a model's path."""
     depth: int = 3
-    """Decisions looked ahead for the values."""
+    """Depth of the search for the values."""
     moves: int = 500
-    """Move at which the game, played at depth 1, is drawn."""
+    """Move of the drawn position, in a game played at depth 1."""
     seed: int = 1_000_002
     """Seed of the game."""
 
@@ -39,12 +39,12 @@ class Config(Study):
 def study(config: Config) -> None:
     """Plays to the position and draws it."""
     target, game = config.target("values.png"), find_game("threes")
-    own = player(f'search:"{config.leaf}",depth=1', game, leaf=named_leaf)
-    states = pictured(play_game(game, [own], config.seed, config.moves).record())
+    who = player(f'search:"{config.leaf}",depth=1', game, leaf=named_leaf)
+    states = pictured(play_game(game, [who], config.seed, config.moves).record())
     state = next(state for state in reversed(states) if not state.is_terminal)
     search = Search(game, named_leaf(game, config.leaf), depth=config.depth)
-    units, found = units_of(game, config.leaf), search(state).action_values
-    values = {name: units(value) for name, value in found.items()} if units else found
+    units, action_values = units_of(game, config.leaf), search(state).action_values
+    values = {name: units(value) for name, value in action_values.items()} if units else action_values
     picture = Image.fromarray(draw(state.row, game.tables(), values).rgb())
     data = io.BytesIO()
     captioned(picture, f"numbers: {units.name if units else PLAIN}").save(data, "PNG")

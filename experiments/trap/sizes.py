@@ -1,7 +1,7 @@
 """Measures the networks of Trap's other board sizes against the best hand-made leaf, at equal processor time.
 
-`python -m leafwise.experiments.trap.sizes` plays the games that are missing and writes `sizes.json` after every few; what stands
-there is not played again, so a stopped study goes on where it was, unless another network ships for a size by now. `sizes.md` is
+`python -m leafwise.experiments.trap.sizes` plays the missing games and writes `sizes.json` after every few; known games
+are not played again, so a stopped study continues, unless another network ships for a size. `sizes.md` is
 the table. Every seed is played from both seats.
 """
 
@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command
+from leafwise.experiments.study import DistributedStudy, Results, command
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
 from leafwise.experiments.trap.turns import whole_turns
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays the matches of Trap's sizes and writes sizes.json and sizes.md."""
 
     sizes: tuple[int, ...] = (5, 6, 7, 8, 9)
-    """Cells on a side."""
+    """Side lengths of the boards."""
     rival: str = "reach_open"
-    """Hand-made leaf that the shipped one meets."""
+    """Hand-made leaf of the opponent."""
     seconds: tuple[float, ...] = (0.005,)
     """Seconds of a turn."""
     games: int = 200
@@ -37,9 +37,9 @@ def matches(config: Config) -> Iterator[Match]:
     for size in config.sizes:
         board = game("trap", size=size)
         for seconds in config.seconds:
-            own, rival = (whole_turns(leaf, seconds) for leaf in ("learned", config.rival))
+            learned, rival = (whole_turns(leaf, seconds) for leaf in ("learned", config.rival))
             title, network = f"{size}x{size}, {1000 * seconds:g} ms a turn", network_of("learned", board)
-            yield Match(title, board, own, config.games, rival, config.first_seed, network=network)
+            yield Match(title, board, learned, config.games, rival, config.first_seed, network=network)
 
 
 def page(config: Config, results: Results) -> list[str]:
@@ -47,8 +47,10 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Trap: boards of other sizes",
         "",
-        f"For each size the network that ships plays against `{config.rival}`, both in the search of whole turns, with "
-        f"the same throws and the same processor time. Seeds are from {config.first_seed:,} on, each from both seats.",
+        f"For each size the network in the package plays against the hand-made leaf `{config.rival}`. Both search "
+        "whole turns (a move "
+        "and a throw), with the same choice of throws and the same processor time per turn. Seeds are from "
+        f"{config.first_seed:,} on, each from both seats.",
         "",
         *points_table(results),
         "",

@@ -1,7 +1,7 @@
 """Measures Trap's search of whole turns against hand-made leaves, at equal processor time.
 
-`python -m leafwise.experiments.trap.turns` plays the games that are missing and writes `turns.json` after every few; what stands
-there is not played again, so a stopped study goes on where it was. `turns.md` is the table. Every seed is played from both seats.
+`python -m leafwise.experiments.trap.turns` plays the missing games and writes `turns.json` after every few; known games
+are not played again, so a stopped study continues. `turns.md` is the table. Every seed is played from both seats.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command
+from leafwise.experiments.study import DistributedStudy, Results, command
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Plays the matches of Trap's search of whole turns and writes turns.json and turns.md."""
 
     model: str = "learned"
-    """Leaf that is measured: the shipped model, a run folder or a file."""
+    """Leaf to measure: the shipped model, a run folder or a file."""
     rival: str = "reach_open"
-    """Hand-made leaf that it meets."""
+    """Hand-made leaf of the opponent."""
     rival_searches: tuple[str, ...] = ("whole turns", "single decisions")
-    """What it is searched by: whole turns, single decisions."""
+    """Searches of the opponent: whole turns, single decisions."""
     seconds: tuple[float, ...] = (0.005, 0.05, 0.2)
     """Seconds of a turn."""
     games: int = 400
@@ -34,12 +34,12 @@ class Config(PlacedStudy):
 
 
 def whole_turns(leaf: str, seconds: float) -> str:
-    """Returns the search of whole turns with a time for a turn."""
+    """Returns the player that searches whole turns, with a time limit for a turn."""
     return f"turns:{leaf},seconds={seconds:g},clock=cpu"
 
 
 def decisions(leaf: str, seconds: float) -> str:
-    """Returns the search of single decisions, half of the time for the move and half for the throw."""
+    """Returns the player that searches single decisions, with half of the time for each decision."""
     return f"search:{leaf},seconds={seconds / 2:g},clock=cpu,table_mb=4,candidates=near+traps,rare=0.25"
 
 
@@ -47,15 +47,15 @@ SEARCHES = {"whole turns": whole_turns, "single decisions": decisions}
 
 
 def matches(config: Config) -> Iterator[Match]:
-    """Yields a match for each time and search of the rival; raises ValueError for a search that there is not."""
+    """Yields a match for each time and search of the rival; raises ValueError for an unknown search."""
     trap = game("trap")
     network = network_of(config.model, trap)
     for seconds in config.seconds:
         for kind in config.rival_searches:
             need_among(kind, SEARCHES, "rival_searches")
             title = f"{1000 * seconds:g} ms a turn, against `{config.rival}` searched by {kind}"
-            own, rival = whole_turns(config.model, seconds), SEARCHES[kind](config.rival, seconds)
-            yield Match(title, trap, own, config.games, rival, config.first_seed, network=network)
+            whole, rival = whole_turns(config.model, seconds), SEARCHES[kind](config.rival, seconds)
+            yield Match(title, trap, whole, config.games, rival, config.first_seed, network=network)
 
 
 def page(config: Config, results: Results) -> list[str]:
@@ -63,10 +63,12 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Trap: the search of whole turns",
         "",
-        f"Seeds are from {config.first_seed:,} on, each from both seats. Times are processor time of a turn, that is of a "
-        "move and a throw. The player `turns` searches whole turns, with one node for each turn. The player `search` searches "
-        "single decisions, with half of the time for the move and half for the throw. Both consider the same throws "
-        "(near+traps), and value improbable landings at once. The options of the search were chosen on seeds below 900,000.",
+        f"The network in the package plays against the hand-made leaf `{config.rival}`. A turn is a move and a "
+        "throw. The player `turns` "
+        "searches whole turns, with one node for each turn. The player `search` searches single decisions, with half of the time "
+        "for the move and half for the throw. Both consider the same throws (near+traps). Both search no further where a throw "
+        f"lands on an unlikely cell. The network always plays as `turns`. Times are processor time per turn. Seeds are from "
+        f"{config.first_seed:,} on, each from both seats. The options of the search were chosen on seeds below 900,000.",
         "",
         *points_table(results),
         "",

@@ -1,9 +1,8 @@
-"""Finds openings of Connect Four from which either player can hold their own.
+"""Finds fair openings of Connect Four.
 
-`python -m leafwise.experiments.trilobite.fair_openings` writes `fair_openings.txt`: positions after 4 to 8 random moves, drawn
-from the final seed, that the solver calls drawn or in which only one reply keeps the value. Each is written as soon as it is
-found (some take the solver half a minute); the file begins with how many positions have been looked at, and a run that was
-stopped goes on behind them.
+`python -m leafwise.experiments.trilobite.fair_openings` writes `fair_openings.txt`: positions after 4 to 8 random moves, from the
+final seed, that are drawn or in which only one move keeps the value. The file is saved after each opening, which may take the
+solver half a minute. It begins with the number of tried positions, so a stopped command continues.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from leafwise.training.evaluation.arena import FINAL_SEED
 
 LARGE = game("trilobite", board="7x6", k=4)
 PLIES = (4, 8)
-"""Least and most random moves of an opening."""
+"""Minimum and maximum of random moves of an opening."""
 FILE = "fair_openings.txt"
 
 
 @dataclass(frozen=True)
 class Config(Study):
-    """Finds openings of Connect Four from which either player can hold their own."""
+    """Finds fair openings of Connect Four."""
 
     openings: int = 200
-    """How many."""
+    """Number of openings."""
 
 
 def is_fair(solver: TrilobiteSolver, state: State) -> bool:
@@ -44,26 +43,26 @@ def is_fair(solver: TrilobiteSolver, state: State) -> bool:
 
 
 def read(file: Path) -> tuple[int, list[State]]:
-    """Returns how many positions were looked at for a file, and the openings in it."""
+    """Returns the number of tried positions of a file, and its openings."""
     head, *lines = read_text(file).splitlines()
     return int(head.split()[0]), [LARGE.parse(line) for line in lines]
 
 
 def study(config: Config) -> None:
-    """Finds the openings that are missing."""
+    """Finds the missing openings."""
     known = config.source(FILE)
     solver = TrilobiteSolver(LARGE, TABLE_MB)
-    tried, found = read(known) if known else (0, [])
+    tried, openings = read(known) if known else (0, [])
     states = islice(random_positions(LARGE, FINAL_SEED, PLIES), tried, None)
-    for _ in track(range(len(found), config.openings), "fair openings"):
+    for _ in track(range(len(openings), config.openings), "fair openings"):
         state = next(states)
         tried += 1
-        while state in found or not is_fair(solver, state):
+        while state in openings or not is_fair(solver, state):
             state = next(states)
             tried += 1
-        found.append(state)
+        openings.append(state)
         head = f"{tried} positions after {PLIES[0]} to {PLIES[1]} random moves, seed {FINAL_SEED}: the fair ones"
-        write_page(config, FILE, [head, *map(str, found)])
+        write_page(config, FILE, [head, *map(str, openings)])
 
 
 main = command(Config, study)

@@ -1,13 +1,13 @@
-"""Measures the learned leaves of Trilobite against the hand-made one, judged by the exact solver.
+"""Measures the learned leaves of Trilobite against the hand-made one, with the exact solver.
 
-`python -m leafwise.experiments.trilobite.learned` writes `learned.json` and `learned.md` here; stopped, it goes on where it
-was. 3x3: every reachable board. 7x6: critical positions (some legal move loses value), and games at equal depth and at equal
-time, each opening of `fair_openings` from both seats.
+`python -m leafwise.experiments.trilobite.learned` writes `learned.json` and `learned.md` here, and continues after a stop. 3x3:
+every reachable board. 7x6: critical positions (some legal move loses value), and games at equal depth and at equal time, each
+opening of `fair_openings` from both seats.
 
-Where critical positions come from matters. After random moves somebody can mostly win at once, which any search sees: there
-the hand-made leaf keeps the value nearly always, and no leaf can do much better. So they are also taken from games of two
-players who search four moves deep with a leaf that is always 0: they win and block what they see, and else move at random.
-Neither leaf has a part in them.
+The source of critical positions matters. After random moves there is mostly an immediate win, which any search finds. There the
+hand-made leaf nearly always keeps the value, and no leaf can do much better. So there are also positions from games of two
+players who search four moves deep with a leaf that is always 0. They make and block the wins that they see, and else move at
+random. Neither leaf takes part in these games.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
-    PlacedStudy,
+    DistributedStudy,
     Results,
     bootstrapped,
     command,
@@ -39,12 +39,18 @@ from leafwise.experiments.study import (
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
 from leafwise.models.players import player
-from leafwise.training.evaluation.agreement import TABLE_MB, Judged, Keeping, critical_positions, value_keeping
+from leafwise.training.evaluation.agreement import (
+    TABLE_MB,
+    SolvedPositions,
+    SolverJob,
+    critical_positions,
+    value_keeping,
+)
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.execution import executor_for
 
 SEEN = 4
-"""Moves that the players see ahead from whose games critical positions come."""
+"""Depth of the players whose games give critical positions."""
 KINDS = {
     "played": f"from games of players who search {SEEN} moves deep without a score",
     "random": "after random moves",
@@ -53,31 +59,31 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """Measures learned leaves of Trilobite."""
 
     small: str = "trilobite"
     """Model for 3x3: a shipped model's name, a run folder or a file."""
     others: tuple[str, ...] = ()
-    """More models for 3x3, judged beside it."""
+    """More models for 3x3."""
     players: tuple[str, ...] = ()
-    """Players for 3x3, as mcts:RUN,simulations=100, judged besides."""
+    """Further players for 3x3, as mcts:RUN,simulations=100."""
     large: str = "trilobite7x6"
     """Model for 7x6; "" leaves 7x6 out."""
     positions: int = 1000
     """Critical positions of each kind."""
     plies: tuple[int, int] = (12, 30)
-    """Least and most moves before a critical position."""
+    """Minimum and maximum of moves before a critical position."""
     depths: tuple[int, ...] = (2, 4, 6)
-    """Depths at which choices are judged and games are played."""
+    """Depths of the searches."""
     games: int = 400
     """Games per depth, and at equal time."""
     seconds: float = 0.01
     """Time per move at equal time."""
 
 
-def every_board(trilobite: Game) -> Judged:
-    """Returns every reachable board that is not finished, with the actions that keep its value."""
+def every_board(trilobite: Game) -> SolvedPositions:
+    """Returns every reachable unfinished board with the actions that keep its value."""
     solver = exact_solver(trilobite, TABLE_MB)
     seen: dict[State, None] = {trilobite.start(): None}
     for state in (queue := list(seen)):
@@ -86,57 +92,70 @@ def every_board(trilobite: Game) -> Judged:
             if not after.is_terminal and after not in seen:
                 seen[after] = None
                 queue.append(after)
-    return Judged(trilobite, np.array([s.row for s in seen]), np.array([value_keeping(solver, s) for s in seen]))
+    return SolvedPositions(
+        trilobite, np.array([s.row for s in seen]), np.array([value_keeping(solver, s) for s in seen])
+    )
 
 
 def judge_small(config: Config, results: Results) -> list[str]:
-    """Returns lines about 3x3."""
+    """Returns the section on 3x3."""
     boards = cache(lambda: every_board(game("trilobite")))
 
     models = (config.small, *config.others, "")
-    found = [results.find(f"3x3, {m or 'hand-made'}", lambda: leaves.judge(boards(), m)) for m in models]  # noqa: B023
-    rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in found]
-    lines = ["## 3x3: every reachable unfinished board, one-ply play", "", *table("leaf | keeps the value", rows), ""]
-    asked = [results.find(f"3x3, {text}", partial(judge_player, boards, text)) for text in config.players]
-    rows = [[f["player"], f"{f['kept']} of {f['positions']}"] for f in asked]
+    results_of_models = [results.find(f"3x3, {m or 'hand-made'}", lambda: leaves.judge(boards(), m)) for m in models]  # noqa: B023
+    rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in results_of_models]
+    lines = [
+        "## 3x3: every reachable unfinished board, search at depth 1",
+        "",
+        "The table counts the boards in which the choice keeps the exact value of the game.",
+        "",
+        *table("leaf | keeps the value", rows),
+        "",
+    ]
+    results_of_players = [results.find(f"3x3, {text}", partial(judge_player, boards, text)) for text in config.players]
+    rows = [[f["player"], f"{f['kept']} of {f['positions']}"] for f in results_of_players]
     return [*lines, *(["The same of players:", "", *table("player | keeps the value", rows), ""] if rows else [])]
 
 
-def judge_player(boards: Callable[[], Judged], text: str) -> dict[str, Any]:
-    """Returns in how many positions a player keeps the value."""
+def judge_player(boards: Callable[[], SolvedPositions], text: str) -> dict[str, Any]:
+    """Counts the positions where a player keeps the value."""
     judged = boards()
-    asked = player(text, judged.game)
-    chosen = np.array([asked.choose(State.unchecked(judged.game, row)) for row in judged.rows])
+    who = player(text, judged.game)
+    chosen = np.array([who.choose(State.unchecked(judged.game, row)) for row in judged.rows])
     return {"player": text, "kept": int(judged.kept(chosen).sum()), "positions": len(chosen)}
 
 
 def judge_large(config: Config, results: Results, learned: Evaluator) -> list[str]:
-    """Returns lines about choices on 7x6."""
+    """Returns the section on choices on 7x6."""
 
     @cache
-    def critical(depth: int) -> Judged:
-        with executor_for(Keeping(LARGE), config.processes, config.cluster) as executor:
+    def critical(depth: int) -> SolvedPositions:
+        with executor_for(SolverJob(LARGE), config.processes, config.cluster) as executor:
             return critical_positions(LARGE, config.positions, FINAL_SEED, config.plies, depth, executor)
 
     played, random = partial(critical, SEEN), partial(critical, 0)
     quiet = cache(lambda: leaves.subset(random(), np.array([leaves.is_quiet(State(LARGE, r)) for r in random().rows])))
-    sources: tuple[Callable[[], Judged], ...] = (played, random, quiet)
+    sources: tuple[Callable[[], SolvedPositions], ...] = (played, random, quiet)
     rows = []
     for kind, source in zip(KINDS, sources, strict=True):
         for depth in (1, *config.depths):
-            found = results.find(
+            shares = results.find(
                 f"7x6, {kind}, depth {depth}",
                 lambda: leaves.compare_choices(source(), learned, LARGE.score(), depth),  # noqa: B023
             )
-            rows.append(leaves.share_row(kind, found))
+            rows.append(leaves.share_row(kind, shares))
     low, high = config.plies
-    lines = [f"## 7x6: critical positions after {low} to {high} moves, share of choices that keep the value", ""]
+    lines = [f"## 7x6: critical positions after {low} to {high} moves", ""]
+    lines += [
+        "The table shows the share of choices that keep the exact value of the game. In a critical position some move loses value.",
+        "",
+    ]
     lines += [f"- {kind}: {what}" for kind, what in KINDS.items()]
     return [*lines, "", *table(leaves.SHARE_HEAD, rows), ""]
 
 
 def play_large(config: Config, results: Results) -> list[str]:
-    """Returns lines about games on 7x6; raises ValueError if there are too few openings."""
+    """Returns the section on games on 7x6; raises ValueError if there are too few openings."""
     file = config.needed(FILE, "python -m leafwise.experiments.trilobite.fair_openings")
     starts = read(file)[1][: config.games // 2]
     if len(starts) < config.games // 2:
@@ -145,14 +164,15 @@ def play_large(config: Config, results: Results) -> list[str]:
     searches[f"{1000 * config.seconds:g} ms a move"] = {"seconds": config.seconds}
     low, high = PLIES
     return [
-        "## 7x6: games against the hand-made leaf `lines`, both seats", "",
-        f"Openings of {low} to {high} random moves that are drawn, or where only one reply keeps the value.", "",
+        "## 7x6: games against the hand-made leaf `lines`", "",
+        f"Games begin with {low} to {high} random moves. The opening is a draw with perfect play, or only one reply",
+        "keeps its value. Both players play each opening from both seats.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",
     ]  # fmt: skip
 
 
 def study(config: Config) -> None:
-    """Works out what is not known, and writes the page."""
+    """Computes the missing results and writes the page."""
     models = [model for model in (config.small, *config.others, config.large) if model]
     results = results_of(config, "learned.json", models)
     lines = ["# Trilobite: learned leaves", "", *judge_small(config, results)]

@@ -1,9 +1,8 @@
-"""Computes the opening table of Connect Four with the solver itself.
+"""Computes the opening table of Connect Four with the solver.
 
-`python -m leafwise.experiments.trilobite.openings` scores every unfinished position of the first plies, up to the mirror
-image; beyond them, what can come up while the solver plays its own best move in either seat. It writes
-`openings.safetensors`, which ships with the game; what that already holds is not solved again, so a run that was killed
-goes on.
+`python -m leafwise.experiments.trilobite.openings` scores every unfinished position of the first plies, up to mirror images.
+Beyond these it scores the positions that arise when the solver plays its best move in either seat. It writes
+`openings.safetensors`, which ships with the game. Known positions are not solved again, so a killed command can continue.
 """
 
 from __future__ import annotations
@@ -42,20 +41,20 @@ class Config(Study):
     """Scores the first plies of Connect Four."""
 
     plies: int = 1
-    """Every position of at most so many chips is scored."""
+    """Score every position with at most this many chips."""
     lines: int = 5
-    """Positions of at most so many chips are scored where the solver is to move after best moves of its own."""
+    """Score positions on the solver's own lines with at most this many chips."""
     table_mb: float = 1024
-    """Most memory for the solver's table, in MB."""
+    """Maximum memory of the solver's table, in MB."""
 
     @property
     def home(self) -> Path | None:
-        """The game's room in the checkout."""
+        """Folder of the game in the checkout."""
         return CHECKOUT and CHECKOUT.parent / "envs" / "trilobite"
 
 
 class Book:
-    """Scores by key, and the solver that finds the missing ones."""
+    """The opening book: scores by key, and the solver for missing ones."""
 
     def __init__(self, config: Config) -> None:
         self.path, self.config = config.target(FILE), config
@@ -71,27 +70,27 @@ class Book:
             self.nodes, self.seconds = old.about["nodes"], old.about["seconds"]
 
     def key(self, state: State) -> int:
-        """Returns the number that a position is stored under."""
-        own, filled = state.row[state.current_player], state.row[0] | state.row[1]
-        return int(key_of(own, filled, left_in(state), self.solver.memory))
+        """Returns the key of a position."""
+        player, filled = state.row[state.current_player], state.row[0] | state.row[1]
+        return int(key_of(player, filled, left_in(state), self.solver.memory))
 
     def after(self, states: Iterable[State]) -> list[State]:
         """Returns the unfinished positions after any move, one of each pair of mirror images."""
-        found = (state.play(name) for state in states for name in state.legal_names)
-        return list({self.key(state): state for state in found if not state.is_terminal}.values())
+        after = (state.play(name) for state in states for name in state.legal_names)
+        return list({self.key(state): state for state in after if not state.is_terminal}.values())
 
     def add(self, state: State, score: int) -> None:
-        """Keeps a score."""
+        """Stores a score."""
         self.known[self.key(state)] = left_in(state), score
 
     def score(self, state: State) -> None:
-        """Solves an unfinished position whose score is not known."""
+        """Solves an unfinished position unless its score is known."""
         if self.key(state) not in self.known:
             self.add(state, int(self.solver.scores(state.row[None])[0]))
             self.count()
 
     def best(self, state: State) -> State:
-        """Returns the position after the solver's move; scores both, as far as they are not finished."""
+        """Returns the position after the solver's move; scores both if they are not finished."""
         table = self.table()
         remember_all(table.keys, table.left, table.scores, self.solver.memory)
         solution = self.solver.solve(state, "move")
@@ -103,7 +102,7 @@ class Book:
         return after
 
     def count(self) -> None:
-        """Adds up the work since the last count, tells it, and now and then saves."""
+        """Adds the work since the last count; saves and prints from time to time."""
         self.nodes += int(self.solver.memory.out[NODES])
         now = time.perf_counter()
         self.seconds, self.counted = self.seconds + now - self.counted, now
@@ -139,7 +138,7 @@ def left_in(state: State) -> int:
 
 
 def study(config: Config) -> None:
-    """Scores what is not known; raises ValueError for plies that do not fit."""
+    """Scores the missing positions; raises ValueError for wrong numbers of plies."""
     if not 0 <= config.plies <= config.lines < MIRRORED_CHIPS:
         limits = f"0 <= --plies <= --lines < {MIRRORED_CHIPS}"
         raise UserError(f"expected {limits}, got {config.plies} and {config.lines}")
@@ -148,7 +147,7 @@ def study(config: Config) -> None:
     levels = [[start]]
     for _ in range(config.plies):
         levels.append(book.after(levels[-1]))
-    for level in reversed(levels):  # the later plies first: the table then knows the answers to the earlier ones
+    for level in reversed(levels):  # later plies first, so that the table helps with earlier ones
         for state in level:
             book.score(state)
     for turns in ([start], book.after([start])):

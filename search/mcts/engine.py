@@ -1,4 +1,4 @@
-"""Monte Carlo tree search over any game."""
+"""`Mcts`: Monte Carlo tree search over any game."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.search.base import BaseSearch, Line, check_pickles
+from leafwise.search.base import BaseSearch, LineFinder, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.root import halve, judge
@@ -35,7 +35,7 @@ from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, m
 from leafwise.search.mcts.tree import (
     NONE,
     ROW,
-    Options,
+    CompiledMctsOptions,
     back_up,
     bounds_of_edges,
     edges_of,
@@ -47,18 +47,18 @@ from leafwise.search.mcts.tree import (
     nodes_within,
     softmax_prior,
 )
-from leafwise.search.result import MctsResult, principal_line
-from leafwise.search.search_options import MOST_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
+from leafwise.search.result import MctsResult, principal_variation
+from leafwise.search.search_options import MAX_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
 
-ROUND, SOON = 1 << 12, 1e-3
-"""Simulations in one compiled call; of slow leaves fewer, some of these seconds."""
+CALL_SIMULATIONS, CALL_SECONDS = 1 << 12, 1e-3
+"""Maximum number of simulations in one compiled call; with evaluators in Python as many as take about so many seconds."""
 
 
 class Mcts(BaseSearch):
-    """Searches by simulations, until their number or the time is up.
+    """Searches by simulations, until their number or the time limit is reached.
 
-    One instance searches one position at a time, calls from other threads wait for their turn; its tree goes on from search to
-    search. Memory is fixed: where it is full, rows without a node are valued where they stand.
+    One instance searches one position at a time: calls from other threads wait. Its tree is kept from search to search. Memory is
+    fixed: once it is full, rows without a node are valued like leaves.
     """
 
     kind = "mcts"
@@ -108,12 +108,12 @@ class Mcts(BaseSearch):
         Raises ValueError for options out of range, or an evaluator of another game.
         """
         super().__init__(game, evaluator, MctsOptions.of_call(locals()))
-        # Options as compiled code reads them
+        # The options that compiled code reads
         options, limits = self.options, value_bounds(game, evaluator)
         self._advises = options.prior == "policy" and evaluator.policy is None
         batched = evaluator.value is None or callable(options.prior) or self._advises
         self.simulations = options.simulations
-        self._read = Options(
+        self._read = CompiledMctsOptions(
             options.exploration,
             by_spread=options.scale == "spread",
             temperature=options.temperature,
@@ -126,7 +126,7 @@ class Mcts(BaseSearch):
         self.tree = new_tree(
             game, nodes, at_once if batched else 1, new_stream(options.seed), limits if proofs else None
         )
-        # What is compiled: a whole simulation, or its way down alone where leaves are valued in batches
+        # Compiled code: whole simulations, or only the descent if leaves are valued in batches
         self._spec = leaf_spec(evaluator, game.stages)
         read = SearchOptions(depth=1).compiled(game, *limits)
         self._S, self._B = make_buffers(game, 2, 1, False, read, evaluator.speed.cache_values)
@@ -135,7 +135,7 @@ class Mcts(BaseSearch):
         self._descend = make_descend(game.rules, self._spec.stages, game.room) if batched else None
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
-        self._line_of = Line(self)
+        self._line_of = LineFinder(self)
         self._last: Callable[[], MctsResult | None] = lambda: None
         self._reads_clock = HAS_CLOCKS and not batched and not evaluator.python_only
 
@@ -150,21 +150,21 @@ class Mcts(BaseSearch):
         return (*super().__reduce__(), self.tree.stream.copy())
 
     def __setstate__(self, stream: Words) -> None:
-        """Goes on in the random numbers where another search was."""
+        """Continues the random numbers of another search."""
         self.tree.stream[:] = stream
 
     def __del__(self) -> None:
         last = getattr(self, "_last", lambda: None)()
-        if last is not None and not sys.is_finalizing():  # its line is to be known without the tree
+        if last is not None and not sys.is_finalizing():  # the line has to be known without the tree
             vars(last).setdefault("line", self._line(last))
 
     def draw_from(self, stream: Words) -> None:
-        """Takes random numbers from another stream [2] from now on, and forgets the tree."""
+        """Draws random numbers from another stream [2] from now on, and forgets the tree."""
         self.forget()
         self.tree = self.tree._replace(stream=stream)
 
     def forget(self) -> None:
-        """Forgets the tree: the next search begins anew."""
+        """Forgets the tree, so that the next search begins a new one."""
 
         def forget() -> None:
             self._keep_line()
@@ -175,7 +175,7 @@ class Mcts(BaseSearch):
     def __call__(self, state: State) -> MctsResult:
         """Searches a decision.
 
-        Raises ValueError for a position of another game, a finished one or a stage of chance, and RuntimeError where its own
+        Raises ValueError for a position of another game, a finished one or a stage of chance. Raises RuntimeError if its own
         evaluator or policy calls it. Ctrl-C ends it at once with KeyboardInterrupt; the tree stays.
         """
         if state.game is not self.game and state.game != self.game:
@@ -186,24 +186,24 @@ class Mcts(BaseSearch):
         return self._take_turn(lambda: self._search(state), searches=True)
 
     def _search(self, state: State) -> MctsResult:
-        """Searches a decision, alone with the tree."""
+        """Searches a decision while no other call uses the tree."""
         self._keep_line()
         tree = self.tree
         tree.counts[[M.SIMULATIONS, M.LEAVES, M.FAILED, M.DEEPEST]] = 0
-        root = self._root(state)
+        root = self._find_or_plant(state)
         if self._compiled is not None and self._descend is None and not self._loaded:
             self._compiled.simulate(self._S, self._B, tree, root, NONE, 0, self._read, self._T)
         self._exclude_loading("decisions")
-        forced: int | None = None
+        chosen_edge: int | None = None
         with nullcontext() if self.seconds is None else self._until_late(self.seconds):
             if self.options.gumbel and self.simulations is not None:
-                forced = halve(tree, root, self.options.gumbel, self.simulations, self._simulate)
+                chosen_edge = halve(tree, root, self.options.gumbel, self.simulations, self._simulate)
             else:
-                self._simulate(root, NONE, MOST_SIMULATIONS if self.simulations is None else self.simulations)
-        return self._result(state, root, forced)
+                self._simulate(root, NONE, MAX_SIMULATIONS if self.simulations is None else self.simulations)
+        return self._result(state, root, chosen_edge)
 
-    def _root(self, state: State) -> int:
-        """Returns the node of a position; the tree is begun anew where it is not in it, or memory is half full."""
+    def _find_or_plant(self, state: State) -> int:
+        """Returns the node of a position; starts a new tree if the position is not in it or memory is half full."""
         tree = self.tree
         self._S[ROW] = state.row
         root = int(find_node(tree, self._S, ROW))
@@ -227,42 +227,46 @@ class Mcts(BaseSearch):
         return root
 
     def _simulate(self, root: int, root_edge: int, simulations: int) -> None:
-        """Makes so many simulations, or fewer where the search is stopped or late, or knows all."""
-        tree, done, slow = self.tree, 0, self.evaluator.python_only
-        each = 1 if slow else ROUND
+        """Makes simulations until their number is reached, the search is stopped or late, or the root is proven."""
+        tree, done, python_only = self.tree, 0, self.evaluator.python_only
+        per_call = 1 if python_only else CALL_SIMULATIONS
         while done < simulations and not tree.counts[M.FAILED]:
             if root_edge == NONE and knows_all(tree, root):
                 break
-            most, begun = min(simulations - done, each), time.perf_counter()
+            n, start = min(simulations - done, per_call), time.perf_counter()
             if self._compiled is not None and self._descend is None:
-                done += self._compiled.simulate(self._S, self._B, tree, root, root_edge, most, self._read, self._T)
+                done += self._compiled.simulate(self._S, self._B, tree, root, root_edge, n, self._read, self._T)
             else:
-                done += self._batch(root, root_edge, min(most, len(self._batch_rows)))
+                done += self._simulate_batch(root, root_edge, min(n, len(self._batch_rows)))
             if self._T.stop[0]:
                 tree.counts[M.FAILED] = 1
-            if slow:
-                each = min(2 * each, ROUND) if time.perf_counter() - begun < SOON else max(each // 2, 1)
+            if python_only:
+                per_call = (
+                    min(2 * per_call, CALL_SIMULATIONS)
+                    if time.perf_counter() - start < CALL_SECONDS
+                    else max(per_call // 2, 1)
+                )
 
-    def _batch(self, root: int, root_edge: int, most: int) -> int:
-        """Makes simulations whose leaves are valued together; returns how many."""
+    def _simulate_batch(self, root: int, root_edge: int, most: int) -> int:
+        """Makes at most `most` simulations, whose leaves are valued in one batch; returns how many it made."""
         assert self._descend is not None
         tree, S, A, rules, spec = self.tree, self._S, self._B.A[0], self.game.rules, self._spec
         signs, offsets = np.zeros(most), np.zeros(most)
-        ends = [(0, NONE)] * most
-        asked: list[int] = []
+        endings = [(0, NONE)] * most
+        pending: list[int] = []
         added: list[int] = []
         done = 0
         try:
             for b in range(most):
-                how, node = self._descend(S, A, tree, b, root, root_edge, self._read, self._rules_T)
-                ends[b] = how, node
+                ending, node = self._descend(S, A, tree, b, root, root_edge, self._read, self._rules_T)
+                endings[b] = ending, node
                 done += 1
-                if how == PROVEN:
+                if ending == PROVEN:
                     offsets[b] = tree.low[node]
                     continue
                 if node != NONE:
                     added.append(node)
-                if how == STUCK:  # its leaf is not to be asked here: this simulation has no value
+                if ending == STUCK:  # the evaluator cannot be asked here: this simulation has no value
                     give_back(tree, b)
                     tree.lengths[b] = 0
                     continue
@@ -273,57 +277,57 @@ class Mcts(BaseSearch):
                     continue
                 signs[b] = -1.0 if player == 1 else 1.0
                 offsets[b] = outcome if spec.to_go else 0.0
-                self._batch_rows[len(asked)] = S[ROW]
-                asked.append(b)
-            values = np.zeros(len(asked))
-            if asked and self._advises:
-                rows = self._batch_rows[: len(asked)]
+                self._batch_rows[len(pending)] = S[ROW]
+                pending.append(b)
+            values = np.zeros(len(pending))
+            if pending and self._advises:
+                rows = self._batch_rows[: len(pending)]
                 values, logits = advised(self.evaluator, rows, self._T, self.game.max_actions)
-                for b, weights in zip(asked, logits, strict=True):
-                    if ends[b][1] != NONE:
-                        softmax_prior(tree, ends[b][1], weights)
-            elif asked and self._values is not None:
-                self._values(self._batch_rows[: len(asked)], values, self._T)
-            tree.counts[M.LEAVES] += len(asked)
+                for b, weights in zip(pending, logits, strict=True):
+                    if endings[b][1] != NONE:
+                        softmax_prior(tree, endings[b][1], weights)
+            elif pending and self._values is not None:
+                self._values(self._batch_rows[: len(pending)], values, self._T)
+            tree.counts[M.LEAVES] += len(pending)
         except BaseException:
             for b in range(done):
                 give_back(tree, b)
             raise
         if callable(self.options.prior) and added:
             self._ask_policy(np.array(added))
-        offsets[asked] += signs[asked] * values
+        offsets[pending] += signs[pending] * values
         for b in range(done):
             if tree.lengths[b]:
-                how, node = ends[b]
-                back_up(tree, b, offsets[b], node, how == ENDED)
+                ending, node = endings[b]
+                back_up(tree, b, offsets[b], node, ending == ENDED)
         return done
 
     def _ask_policy(self, nodes: Ints) -> None:
-        """Gives nodes the priors of the policy."""
+        """Sets the priors of nodes by the policy function; raises ValueError for weights that are not finite and at least 0."""
         assert callable(self.options.prior)
         tree = self.tree
         shape = len(nodes), self.game.max_actions
         expected = f"mcts: expected {shape} numbers of at least 0 with a finite sum from the policy"
-        found = answered(self.options.prior(tree.rows[nodes], self._T), shape, expected)
+        all_weights = answered(self.options.prior(tree.rows[nodes], self._T), shape, expected)
         with np.errstate(over="ignore"):
-            sums = found.sum(axis=1)
-        unfit = np.append(found[found < 0], sums[~np.isfinite(sums)])
-        if len(unfit):
-            raise UserError(f"{expected}, got {float(unfit[0])!r} among them")
-        for node, weights in zip(nodes, found, strict=True):
+            sums = all_weights.sum(axis=1)
+        wrong = np.append(all_weights[all_weights < 0], sums[~np.isfinite(sums)])
+        if len(wrong):
+            raise UserError(f"{expected}, got {float(wrong[0])!r} among them")
+        for node, weights in zip(nodes, all_weights, strict=True):
             edges = edges_of(tree, node)
             legal = weights[tree.action[edges]]
             total = legal.sum()
             tree.prior[edges] = legal / total if total > 0 else 1.0 / len(legal)
 
-    def _result(self, state: State, root: int, forced: int | None) -> MctsResult:
+    def _result(self, state: State, root: int, chosen_edge: int | None) -> MctsResult:
         tree = self.tree
         edges = edges_of(tree, root)
         actions, n = tree.action[edges].tolist(), tree.n[edges]
         values, (least, most) = np.zeros(len(n)), bounds_of_edges(tree, root)
         best = judge(tree, root, values)
-        if forced is not None and most[forced - edges.start] > least.max():
-            best = forced - edges.start
+        if chosen_edge is not None and most[chosen_edge - edges.start] > least.max():
+            best = chosen_edge - edges.start
         visits = dict(zip(actions, n.tolist(), strict=True))
         result = MctsResult(
             action=actions[best],
@@ -345,22 +349,22 @@ class Mcts(BaseSearch):
         return result
 
     def _keep_line(self) -> None:
-        """Has the last result, where somebody holds it, look its line up before the tree changes; for who has the turn."""
+        """Makes the last result, if it still exists, find its line before the tree changes. The caller holds the lock."""
         last = self._last()
         if last is not None and "line" not in last.__dict__:
-            last.__dict__["line"] = self._names(last)
+            last.__dict__["line"] = self._line_now(last)
 
     def _line(self, result: MctsResult) -> tuple[str, ...]:
-        """Returns the names along the actions taken most often, from the chosen one on."""
-        known = result.__dict__  # it may be looked up by another thread meanwhile
-        return self._take_turn(lambda: known["line"] if "line" in known else self._names(result))
+        """Returns the names along the most visited actions, from the chosen one on."""
+        stored = result.__dict__  # another thread may find the line meanwhile
+        return self._take_turn(lambda: stored["line"] if "line" in stored else self._line_now(result))
 
-    def _names(self, result: MctsResult) -> tuple[str, ...]:
-        """Returns what `_line` does, for who has the turn."""
+    def _line_now(self, result: MctsResult) -> tuple[str, ...]:
+        """Does what `_line` does, for a caller that holds the lock."""
         tree, left = self.tree, M.LONGEST
 
         def answer(state: State) -> int | None:
-            """Returns the action to play at a decision; None where no simulation went on from it and nothing is certain."""
+            """Returns the action to play at a decision; None if it was not visited and is not proven."""
             nonlocal left
             left -= 1
             self._S[ROW] = state.row
@@ -369,4 +373,4 @@ class Mcts(BaseSearch):
                 return None
             return int(tree.action[int(tree.first[node]) + judge(tree, node, self._B.scores[0])])
 
-        return principal_line(result.state, result.chosen, answer)
+        return principal_variation(result.state, result.chosen, answer)

@@ -1,4 +1,4 @@
-"""The compiled parts of a Monte Carlo tree search: the way down, new nodes, and simulations one after another."""
+"""The compiled parts of a Monte Carlo tree search: the descent, new nodes, and whole simulations."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ from leafwise.search.mcts.tree import (
 )
 
 ASK, PROVEN, STUCK, ENDED = 0, 1, 2, 3
-"""How a way down ends: row ROW of S is to be valued by the leaf; at a node of exact value; one ply is to be searched from row ROW;
-with a finished game, which the leaf values."""
+"""How a descent ends: the evaluator values row ROW of S; at a node of proven value; a one-ply search values row ROW; with a
+finished game, which the evaluator values."""
 PAUSE, LONGEST_PAUSE = 20_000, 64
-"""Nanoseconds from one look at the clock to the next, or a little more, and the most simulations in between."""
+"""Nanoseconds between two reads of the clock, or a little more, and the maximum number of simulations in between."""
 SAFE_TEMPERATURE = 0.01
-"""From here on exponentials of numbers from 0 to 1 over a temperature are finite as they are; below, 1 is subtracted first."""
+"""From this temperature on, exponentials of numbers from 0 to 1 over the temperature are finite. Below it, 1 is subtracted
+first."""
 
 
 def no_policy(S, i, P, T):
-    """Stands in for a leaf that says nothing of actions; never asked."""
+    """Stands in for the policy of evaluators without; never called."""
     return 0.0
 
 
@@ -54,7 +55,7 @@ def make_add_node(rules: Rules, room: Path) -> Compiled:
 
     @bind(room, inline=True)
     def add_node(S, i, player, A, tree, T):
-        """Adds the decision of row i of S with equal priors; returns its node, NONE where there is no room. A is scratch."""
+        """Adds the decision of row i of S with equal priors; returns its node, NONE if memory is full. A is scratch."""
         n = legal_actions(S, i, A, T)
         node, first = tree.counts[M.NODES], tree.counts[M.EDGES]
         if node >= tree.rows.shape[0] or first + n > tree.action.shape[0]:
@@ -81,7 +82,7 @@ def make_add_node(rules: Rules, room: Path) -> Compiled:
 
 @cache
 def make_descend(rules: Rules, stages: int, room: Path) -> Compiled:
-    """Compiles `descend` for a game and the stages, as bits, at which its leaf is asked."""
+    """Compiles `descend` for a game and the stages, as bits, at which the evaluator is asked."""
     current_player, stage = rules.current_player, rules.stage
     at_decisions, at_chance = is_asked(stages, 0), stages != DECISION
     apply_action, sample_outcome = rules.apply_action, rules.sample_outcome
@@ -89,10 +90,10 @@ def make_descend(rules: Rules, stages: int, room: Path) -> Compiled:
 
     @bind(room, inline=True)
     def descend(S, A, tree, b, root, root_edge, options, T):
-        """Goes down from node `root`, by `root_edge` first unless it is NONE, and writes the way of simulation b.
+        """Descends from node `root`, first by `root_edge` unless it is NONE, and writes the path of simulation b.
 
-        Returns how the way ends and the node that was added there, or whose value is exact; NONE where there is none. With
-        one-ply values the node added is to be valued.
+        Returns how the descent ends, and the node that was added or is proven there, NONE if there is none. With one-ply values
+        the caller values the node that was added.
         """
         node, length = root, 0
         while True:
@@ -107,10 +108,10 @@ def make_descend(rules: Rules, stages: int, room: Path) -> Compiled:
             for w in range(S.shape[1]):
                 S[ROOT_ROW, w] = tree.rows[node, w]
             apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
-            # What chance does then is drawn, but where the leaf is asked
-            asks = fresh and not options.one_ply and at_chance
+            # Chance is drawn, up to a stage at which the evaluator is asked
+            may_stop_at_chance = fresh and not options.one_ply and at_chance
             player = current_player(S, ROW, T)
-            while player == CHANCE and not (asks and is_asked(stages, stage(S, ROW, T))):
+            while player == CHANCE and not (may_stop_at_chance and is_asked(stages, stage(S, ROW, T))):
                 sample_outcome(S, ROW, tree.stream, T)
                 player = current_player(S, ROW, T)
             if player < 0:
@@ -129,36 +130,38 @@ def make_descend(rules: Rules, stages: int, room: Path) -> Compiled:
 
 
 class MctsFunctions(NamedTuple):
-    """Compiled functions of a game and a leaf; S [rows, width] is scratch, B are `search_options.Buffers`."""
+    """Compiled functions of a game and an evaluator; S [rows, width] is scratch, B are `search_options.SearchBuffers`."""
 
     one_ply: Compiled
-    """`(S, B, node, tree, temperature, T)` -> the best value of a node's actions, which become its prior."""
+    """`(S, B, node, tree, temperature, T)` -> the best one-ply value of a node's actions; all values become its prior."""
     by_policy: Compiled
-    """`(S, node, tree, T)` -> the value of a node whose decision is row ROW of S; the leaf's policy becomes its prior."""
+    """`(S, node, tree, T)` -> the value of a node whose decision is row ROW of S; the policy becomes its prior."""
     plant: Compiled
-    """`(S, B, tree, options, T)` -> the root of a tree begun anew, the decision of row ROW of S; NONE: no room."""
+    """`(S, B, tree, options, T)` -> the root of a new tree, the decision of row ROW of S; NONE: memory is too small."""
     simulate: Compiled
     """`(S, B, tree, root, root_edge, most, options, T)` -> how many simulations were made."""
 
 
 def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
-    """Returns what a tree search of a game with a compiled leaf calls."""
+    """Returns the compiled functions of a tree search, for an evaluator with a compiled value."""
     spec, room = leaf_spec(evaluator, game.stages), evaluator.room or game.room
     return _compiled(game.rules, compiled_search(game, evaluator), evaluator.policy, spec, room)
 
 
 @cache
-def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: LeafSpec, room: Path) -> MctsFunctions:
-    search, leaf_value = found.plain, found.leaf_value
+def _compiled(
+    rules: Rules, depth_search: CompiledSearch, leaf_policy: Compiled | None, spec: LeafSpec, room: Path
+) -> MctsFunctions:
+    search, leaf_value = depth_search.plain, depth_search.leaf_value
     apply_action, current_player, returns = rules.apply_action, rules.current_player, rules.returns
     add_node, descend = make_add_node(rules, room), make_descend(rules, spec.stages, room)
-    has_policy, to_go = told is not None, spec.to_go
-    policy = told or bind(room, inline=True)(no_policy)
+    has_policy, to_go = leaf_policy is not None, spec.to_go
+    policy = leaf_policy or bind(room, inline=True)(no_policy)
 
     @bind(room)
     def one_ply(S, B, node, tree, temperature, T):
-        """Values the actions of a node by what follows each, chance averaged; returns the best, player 0's value."""
-        # Each action by a search without a decision; what finishes the game is proven where the tree holds proofs
+        """Values the actions of a node one ply deep, chance averaged; returns the best value, which is player 0's."""
+        # Each action is valued by a search of depth 0; finished games are proven if the tree has bounds
         player, least, most = tree.player[node], np.inf, -np.inf
         proven, ended = proves(tree), False
         for e in range(tree.first[node], tree.end[node]):
@@ -187,7 +190,7 @@ def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: 
 
     @bind(room)
     def by_policy(S, node, tree, T):
-        """Makes the leaf's policy the prior of a node, whose decision is row ROW of S; returns player 0's value of it."""
+        """Sets the prior of a node by the evaluator's policy; returns player 0's value. Its decision is row ROW of S."""
         worth = policy(S, ROW, tree.weights, T)
         softmax_prior(tree, node, tree.weights)
         if tree.player[node] == 1:
@@ -196,7 +199,7 @@ def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: 
 
     @bind(room)
     def plant(S, B, tree, options, T):
-        """Begins a tree anew with the decision of row ROW of S, its prior set; returns its node, NONE where there is no room."""
+        """Starts a new tree with the decision of row ROW of S and its prior; returns its node, NONE if memory is too small."""
         forget_nodes(tree)
         root = add_node(S, ROW, current_player(S, ROW, T), B.A[0], tree, T)
         if root != NONE:
@@ -208,10 +211,10 @@ def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: 
 
     @bind(room)
     def simulate(S, B, tree, root, root_edge, most, options, T):
-        """Makes at most so many simulations, until the search is stopped or late, or knows all; returns how many were made."""
+        """Makes at most `most` simulations, until the search is stopped or late or the root is proven; returns how many."""
         clock, end, before, look, pause = B.deadline[0], B.deadline[1], np.int64(0), 0, 1
         for k in range(most):
-            # The clock is read after twice as many simulations each time, after half as many where these took too long
+            # The clock is read after twice as many simulations as before, or half as many if these took too long
             if end > 0 and k == look:
                 now = np.int64(read_clock(clock))
                 if now - before > PAUSE:
@@ -222,19 +225,19 @@ def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: 
                 if now >= end:
                     tree.counts[M.FAILED] = 1
                     return k
-            # The search is stopped, or knows all
+            # The search is stopped, or its root is proven
             if T.stop[0]:
                 tree.counts[M.FAILED] = 1
                 return k
             if root_edge == NONE and is_proven(tree, root):
                 return k
-            # Down to a leaf, and back with its value
-            how, node = descend(S, B.A[0], tree, 0, root, root_edge, options, T)
-            if how == PROVEN:
+            # Descend to a leaf, value it, and back the value up
+            ending, node = descend(S, B.A[0], tree, 0, root, root_edge, options, T)
+            if ending == PROVEN:
                 value = tree.low[node]
             elif node != NONE and options.one_ply:
                 value = one_ply(S, B, node, tree, options.temperature, T)
-            elif how == STUCK or options.one_ply:
+            elif ending == STUCK or options.one_ply:
                 value = search(S, B, ROW, ABOVE, 1, -np.inf, np.inf, T)
             else:
                 tree.counts[M.LEAVES] += 1
@@ -242,7 +245,7 @@ def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: 
                     value = by_policy(S, node, tree, T)
                 else:
                     value = leaf_value(S, ROW, T)
-            back_up(tree, 0, value, node, how == ENDED)
+            back_up(tree, 0, value, node, ending == ENDED)
         return most
 
     return MctsFunctions(one_ply, by_policy, plant, simulate)

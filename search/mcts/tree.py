@@ -1,10 +1,9 @@
-"""The memory of a Monte Carlo tree search: nodes found by their rows, edges, and the ways of the simulations under way.
+"""The memory of a Monte Carlo tree search: nodes found by their rows, edges, and the paths of unfinished simulations.
 
-In games without chance the tree also holds what is known for certain: bounds of nodes and edges, which finished games tighten,
-as in score bounded Monte Carlo tree search (Cazenave and Saffidine, 2010), after MCTS-Solver (Winands, Björnsson and Saito,
-"Monte-Carlo tree search solver", 2008). Bounds are player 0's. An edge that cannot be better than what its player has for
-certain is not taken again, a node whose bounds meet is a leaf of exact value, and what goes up from a node stays within its
-bounds.
+In games without chance the tree also has proven bounds of nodes and edges, which finished games tighten. This is score bounded
+Monte Carlo tree search (Cazenave and Saffidine, 2010), after MCTS-Solver (Winands, Björnsson and Saito, "Monte-Carlo tree search
+solver", 2008). Bounds are player 0's. An edge that cannot exceed the proven value of its node is not taken again. A node whose
+bounds are equal is a leaf of exact value. Values that are backed up from a node stay within its bounds.
 """
 
 from __future__ import annotations
@@ -21,32 +20,32 @@ from leafwise.envs.core.contract.rules import row_hash
 from leafwise.search.search_options import ints
 
 NODES, EDGES, SIMULATIONS, LEAVES, FULL, FAILED, DEEPEST = 0, 1, 2, 3, 4, 5, 6
-"""What `Tree.counts` counts: nodes and edges in use, simulations, leaves valued, rows that found no room; whether the search was
-stopped; and the most edges on the way of one of its simulations."""
+"""Columns of `MctsTree.counts`: nodes and edges in use, simulations, leaves valued, nodes for which memory was full, whether the
+search was stopped, and the largest number of edges in one simulation."""
 COUNTS = 7
 NONE = -1
 LONGEST = 512
-"""Most edges on the way of one simulation; a longer one is valued where it stands."""
+"""Maximum number of edges in one simulation; a longer path is valued where it is."""
 ROOT_ROW, ROW, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
-"""Rows of the scratch S: the node, what follows an action, and the first that a one-ply search may use."""
+"""Rows of the scratch S: the node, the position after an action, and the first row that a one-ply search may use."""
 SQUARES, DEVIATIONS = 0, 1
-"""What `Tree.spread` adds up: squares of how far simulations lay from what their edges had been worth, and how many there are."""
+"""Columns of `MctsTree.spread`: the sum of squared distances of simulations from the mean of their edge, and their number."""
 FIRST_SPREAD, FIRST_WEIGHT = 0.25, 10.0
-"""The spread is thought to be this share of the span at first, and that counts as so many simulations."""
-LEAST_SPREAD = 0.01
-"""The spread counts as at least this share of the span: simulations that agree must not end exploration."""
-MOST_SQUARE = 1e290
-"""The spread is measured up to such a square of the span: more would overflow."""
-MOST_NODES = 1 << 20
+"""Initial spread as a share of the span, and the number of simulations as which it counts."""
+MIN_SPREAD = 0.01
+"""Minimum spread as a share of the span: simulations that agree must not end exploration."""
+MAX_SQUARE = 1e290
+"""Largest square of the span with which the spread is measured: more would overflow."""
+MAX_NODES = 1 << 20
 EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
 EDGES_A_NODE = 8
-"""Edges that there is memory for, per node, where a game has more actions than that."""
+"""Maximum average number of edges per node for which there is memory."""
 
 hash_of = jit(inline=True)(row_hash)
 
 
-class Tree(NamedTuple):
-    """N nodes and E edges; the edges of a node follow each other."""
+class MctsTree(NamedTuple):
+    """N nodes and E edges; the edges of a node are adjacent."""
 
     rows: Array
     """[N, width]."""
@@ -58,71 +57,75 @@ class Tree(NamedTuple):
     first: Ints
     end: Ints
     visits: Ints
-    """Simulations that went through a node, [N]."""
+    """Simulations through a node, [N]."""
     total: Floats
     """Sum of their values, [N]."""
     action: Ints
     prior: Floats
-    """Probability with which an edge is thought the best, [E]; they add up to 1 at a node, before proofs close edges."""
+    """Prior of an edge, [E]; those of a node add up to 1 until proofs close edges."""
     known: Floats
-    """What an edge was worth by one ply, [E]; nan: not asked."""
+    """One-ply value of an edge, [E]; nan: it has none."""
     n: Ints
-    """Simulations that took an edge, [E]."""
+    """Visits of an edge, [E]."""
     w: Floats
-    """Sum of their values, [E]."""
+    """Sum of the values of its visits, [E]."""
     waiting: Ints
-    """Simulations that took an edge and have no value yet, [E]."""
+    """Simulations through an edge that have no value yet, [E]."""
     weights: Floats
-    """Scratch: what a policy says of actions, [max_actions]."""
+    """Scratch: weights of actions by a policy, [max_actions]."""
     path_nodes: Ints
-    """[simulations at once, LONGEST]."""
+    """Nodes on the path of a simulation, [simulations at once, LONGEST]."""
     path_edges: Ints
+    """Edges on it, of the same shape."""
     path_values: Floats
-    """What a simulation's value counts as for the edges on its way, as `path_edges`; [., 0] without proofs."""
+    """The value within the bounds of each edge on it, of the same shape; [., 0] without proofs."""
     lengths: Ints
+    """Number of edges on it, [simulations at once]."""
     low: Floats
-    """The least that a node is worth, [N]; [0] without proofs, like the next three."""
+    """Lower bound of a node, [N]; [0] without proofs, like the next three."""
     high: Floats
     edge_low: Floats
-    """The least that an edge is worth, [E]."""
+    """Lower bound of an edge, [E]."""
     edge_high: Floats
     limits: Floats
-    """The least and the most that any game is worth, [2]."""
+    """Bounds of the value of any game, [2]."""
     span: Floats
-    """The least and the greatest value seen, [2]."""
+    """Smallest and largest value seen, [2]."""
     spread: Floats
-    """[2], as SQUARES and the name beside it say."""
+    """Columns SQUARES and DEVIATIONS, [2]."""
     counts: Ints
     stream: Words
 
 
-class Options(NamedTuple):
-    """What may change from search to search without compiling again."""
+class CompiledMctsOptions(NamedTuple):
+    """Options that compiled code reads at run time."""
 
     exploration: float
-    """PUCT's constant."""
+    """The exploration constant of PUCT."""
     by_spread: bool
-    """Whether it is in units of the tree's spread; else of the span of values seen."""
+    """Whether its unit is the spread of the tree; else the span of values seen."""
     temperature: float
-    """Divides one-ply values, scaled to 0 to 1 by the node's own, where they become a prior."""
+    """Divides one-ply values, scaled to 0 to 1 at each node, in the softmax that makes them a prior."""
     one_ply: bool
-    """Whether a new node's actions are valued at once."""
+    """Whether the actions of a new node are valued one ply deep."""
     policy: bool
-    """Whether the leaf's own policy is a new node's prior."""
+    """Whether the prior of a new node is the evaluator's policy."""
 
 
 def nodes_within(game: Game, memory_mb: float, proofs: bool) -> int:
-    """Returns how many nodes a tree of this size has."""
+    """Returns how many nodes a tree of so many MB has."""
     edges = min(game.max_actions, EDGES_A_NODE)
     per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges + (BOUND_BYTES * (1 + edges) if proofs else 0)
-    return max(2, min(MOST_NODES, int(memory_mb * 1e6) // per_node))
+    return max(2, min(MAX_NODES, int(memory_mb * 1e6) // per_node))
 
 
-def new_tree(game: Game, nodes: int, at_once: int, stream: Words, limits: tuple[float, float] | None = None) -> Tree:
-    """Returns an empty tree with room for so many nodes; with `limits` of the values of games it proves values."""
+def new_tree(
+    game: Game, nodes: int, at_once: int, stream: Words, limits: tuple[float, float] | None = None
+) -> MctsTree:
+    """Returns an empty tree for so many nodes; with `limits`, bounds of the value of any game, it proves values."""
     edges = nodes * min(game.max_actions, EDGES_A_NODE) + game.max_actions
     bounded = (0, 0, 0) if limits is None else (nodes, edges, LONGEST)
-    return Tree(
+    return MctsTree(
         rows=game.rows(nodes),
         slots=ints(1 << (2 * nodes).bit_length()),
         at=ints(nodes),
@@ -166,19 +169,19 @@ def proves(tree):
 
 @jit(inline=True)
 def is_proven(tree, node):
-    """Whether the value of a node is known for certain."""
+    """Whether the value of a node is proven."""
     return proves(tree) and tree.low[node] == tree.high[node]
 
 
 @jit(inline=True)
 def bounds_of_edge(tree, e, sign):
-    """Returns the least and the most that an edge of a tree with bounds is worth to who acts, whose `sign` is -1 for player 1."""
+    """Returns the bounds of an edge for the player who acts, whose `sign` is -1 for player 1; the tree has bounds."""
     return (-tree.edge_high[e], -tree.edge_low[e]) if sign < 0.0 else (tree.edge_low[e], tree.edge_high[e])
 
 
 @jit(inline=True)
 def open_bounds(tree, node):
-    """Gives a new node and its edges the bounds of all games."""
+    """Sets the bounds of a new node and its edges to those of any game."""
     tree.low[node], tree.high[node] = tree.limits[0], tree.limits[1]
     for e in range(tree.first[node], tree.end[node]):
         tree.edge_low[e], tree.edge_high[e] = tree.limits[0], tree.limits[1]
@@ -186,8 +189,10 @@ def open_bounds(tree, node):
 
 @jit
 def tighten(tree, node):
-    """Works the bounds of a node out from those of its edges, and closes the edges that cannot be better for who acts than what is
-    certain: their prior is CLOSED."""
+    """Computes the bounds of a node from those of its edges, and closes edges that cannot exceed its proven value.
+
+    The prior of a closed edge is CLOSED.
+    """
     first, minimises = tree.first[node], tree.player[node] == 1
     low, high = tree.edge_low[first], tree.edge_high[first]
     for e in range(first + 1, tree.end[node]):
@@ -203,9 +208,9 @@ def tighten(tree, node):
 
 @jit(inline=True)
 def back_up_bounds(tree, b, value, below, ended):
-    """Tightens bounds along the way of simulation b, which ended at node `below`, if not negative, or with a finished game.
+    """Tightens bounds along the path of simulation b, which ended at node `below` (if not negative) or with a finished game.
 
-    What its value counts as for each edge goes to `path_values`.
+    Writes the value within the bounds of each edge to `path_values`.
     """
     for k in range(tree.lengths[b] - 1, -1, -1):
         e = tree.path_edges[b, k]
@@ -223,17 +228,17 @@ def back_up_bounds(tree, b, value, below, ended):
 
 
 def knows_all(tree, node: int) -> bool:
-    """`is_proven` for callers in Python, to whom a compiled call costs more than the answer."""
+    """Does what `is_proven` does, for callers in Python: a compiled call costs more than its work."""
     return bool(len(tree.low) and tree.low[node] == tree.high[node])
 
 
 def edges_of(tree, node: int) -> slice:
-    """Returns where the edges of a node stand."""
+    """Returns the indices of a node's edges."""
     return slice(int(tree.first[node]), int(tree.end[node]))
 
 
 def bounds_of_edges(tree, node: int) -> tuple[Floats, Floats]:
-    """Returns the least and the most that each edge of a node is worth to who acts."""
+    """Returns the lower and upper bounds of a node's edges, for the player who acts."""
     edges = edges_of(tree, node)
     if not proves(tree):
         n = edges.stop - edges.start
@@ -244,7 +249,7 @@ def bounds_of_edges(tree, node: int) -> tuple[Floats, Floats]:
 
 @jit
 def forget_nodes(tree):
-    """Forgets all nodes, in time for those there are, not for those there is room for."""
+    """Forgets all nodes, in time proportional to the nodes in use."""
     for node in range(tree.counts[NODES]):
         tree.slots[tree.at[node]] = 0
     tree.span[0], tree.span[1] = np.inf, -np.inf
@@ -254,7 +259,7 @@ def forget_nodes(tree):
 
 @jit(inline=True)
 def slot_of(tree, S, i):
-    """Returns the slot of the node whose row is row i of S, or the empty one where it would stand."""
+    """Returns the slot of the node whose row is row i of S, or the empty slot for it."""
     mask = np.uint64(tree.slots.shape[0] - 1)
     at = hash_of(S, i, tree) & mask
     while tree.slots[at] != 0:
@@ -272,13 +277,13 @@ def slot_of(tree, S, i):
 
 @jit
 def find_node(tree, S, i):
-    """Returns the node whose row is row i of S, NONE where the tree has none."""
+    """Returns the node whose row is row i of S, NONE if the tree has none."""
     return tree.slots[slot_of(tree, S, i)] - 1
 
 
 @jit(inline=True)
 def scaled(tree, value, player):
-    """Returns a value as the acting player sees it, 0 to 1 between the least and the greatest seen; 1/2 while they are one."""
+    """Scales player 0's value to 0 to 1 by the span of values seen, for the acting player; 1/2 while the span is empty."""
     least, most = tree.span[0], tree.span[1]
     x = 0.5
     if most > least:
@@ -288,7 +293,7 @@ def scaled(tree, value, player):
 
 @jit(inline=True)
 def widen(tree, value):
-    """Takes a value into the span of those seen."""
+    """Widens the span of values seen to contain a value."""
     if value < tree.span[0]:
         tree.span[0] = value
     if value > tree.span[1]:
@@ -297,22 +302,22 @@ def widen(tree, value):
 
 @jit(inline=True)
 def unit(tree, by_spread):
-    """Returns what a unit of exploration is on values scaled to 0 to 1: the root mean square of the spread, or 1."""
+    """Returns the unit of exploration for values scaled to 0 to 1: the root mean square of the spread, or 1."""
     if not by_spread:
         return 1.0
     span = tree.span[1] - tree.span[0]
     square = span * span
-    squares = tree.spread[SQUARES] / square if 0.0 < square < MOST_SQUARE else 0.0
-    found = np.sqrt((squares + FIRST_WEIGHT * FIRST_SPREAD**2) / (tree.spread[DEVIATIONS] + FIRST_WEIGHT))
-    return max(LEAST_SPREAD, found)
+    squares = tree.spread[SQUARES] / square if 0.0 < square < MAX_SQUARE else 0.0
+    spread = np.sqrt((squares + FIRST_WEIGHT * FIRST_SPREAD**2) / (tree.spread[DEVIATIONS] + FIRST_WEIGHT))
+    return max(MIN_SPREAD, spread)
 
 
 @jit(inline=True)
 def select(tree, node, options):
-    """Returns the edge of a node with the greatest PUCT score, the first of equals.
+    """Returns the edge of a node with the highest PUCT score, the first of equals; closed edges are not taken.
 
-    An edge without a value of its own counts as its one-ply value, or as the node's mean. Simulations under way count as made, with
-    a value that is lower by the constant, at most as lost. Closed edges are not taken.
+    An edge without visits has its one-ply value, or the node's mean. Unfinished simulations count as visits with a value that is
+    lower by the exploration constant, at least 0.
     """
     player = tree.player[node]
     here = 0.5
@@ -341,7 +346,7 @@ def select(tree, node, options):
 
 @jit(inline=True)
 def share_prior(tree, node, total):
-    """Divides the weights that stand in a node's priors by their sum; of no weight at all, equal shares."""
+    """Divides the weights in a node's priors by their sum; if that is 0, sets equal priors."""
     first, end = tree.first[node], tree.end[node]
     for e in range(first, end):
         tree.prior[e] = tree.prior[e] / total if total > 0.0 else 1.0 / (end - first)
@@ -349,7 +354,7 @@ def share_prior(tree, node, total):
 
 @jit(inline=True)
 def softmax_prior(tree, node, weights):
-    """Makes the softmax of a policy's logits `weights` [max_actions], over a node's actions, its prior."""
+    """Sets a node's prior to the softmax of logits `weights` [max_actions] over its actions."""
     total, greatest = 0.0, -np.inf
     for e in range(tree.first[node], tree.end[node]):
         greatest = max(greatest, weights[tree.action[e]])
@@ -361,7 +366,7 @@ def softmax_prior(tree, node, weights):
 
 @jit(inline=True)
 def back_up(tree, b, value, below, ended):
-    """Adds player 0's value to the edges and nodes on the way of simulation b, which `ended` with a game or at node `below`."""
+    """Adds player 0's value to the edges and nodes on the path of simulation b, which `ended` a game or stopped at node `below`."""
     widen(tree, value)
     proven = proves(tree)
     if proven:
@@ -385,6 +390,6 @@ def back_up(tree, b, value, below, ended):
 
 @jit
 def give_back(tree, b):
-    """Takes back the way of simulation b, which will have no value."""
+    """Cancels simulation b, which gets no value."""
     for k in range(tree.lengths[b]):
         tree.waiting[tree.path_edges[b, k]] -= 1

@@ -91,7 +91,7 @@ __all__ = [
     "units_of",
     "write_dataset",
 ]
-"""The public names, with those of `leafwise.authoring`. Whatever else is in the package may move from one version to the next."""
+"""The public names, with those of `leafwise.authoring`. All other names may move from one version to the next."""
 
 _HOMES = {
     "ContractError": "envs.core.check.checking",
@@ -129,7 +129,7 @@ _HOMES = {
     "units_of": "models.units",
     "write_dataset": "training.dataset",
 }
-"""Public names that are imported when they are first used, and the modules of leafwise that have them: they bring numba along."""
+"""Public names -> their modules, which are imported at first use because they import numba."""
 
 register_when_there()
 
@@ -137,8 +137,8 @@ register_when_there()
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         with loading():
-            found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
-        return found
+            value = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
+        return value
     if name in ("authoring", "openspiel", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")
     raise AttributeError(f"module 'leafwise' has no attribute {name!r}")
@@ -154,11 +154,11 @@ def score(game_name: str, score_name: str | None = None, /, **options: object) -
 
 
 def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
-    """Returns a trained model as a leaf evaluator.
+    """Loads a trained model as a leaf evaluator.
 
     `source` is the name of a model that ships with leafwise (`threes`, `cassis8`), a run folder, a `.safetensors` file, or one of
-    the Hugging Face Hub: `hf://OWNER/NAME`, optionally with `@REVISION` and `/FILE.safetensors` (extra `hub`). The file says
-    which game and variant it is for; `game` checks that it is yours. Raises ValueError in one line if it does not fit.
+    the Hugging Face Hub: `hf://OWNER/NAME`, optionally with `@REVISION` and `/FILE.safetensors` (extra `hub`). The file names its
+    game and variant; with `game` the two must agree. Raises ValueError in one line if the model does not fit.
     """
     from leafwise.models.files import game_of
     from leafwise.models.units import load_with_units
@@ -193,7 +193,7 @@ def sb3_vec_env(game: str | Game, num_envs: int, **options: Any) -> Sb3VecEnv:
     """Returns a batch of environments as Stable-Baselines3 takes it: `PPO("MlpPolicy", leafwise.sb3_vec_env("threes", 256))`.
 
     All `num_envs` games are stepped in one compiled call. `options` are those of `GameVectorEnv`, and the game's own. Raises
-    ImportError where Stable-Baselines3 (extra `train`) is not installed.
+    ValueError for wrong input, and ImportError where Stable-Baselines3 (extra `train`) is not installed.
     """
     try:
         from leafwise.training.sb3 import Sb3VecEnv

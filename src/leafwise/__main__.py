@@ -39,18 +39,18 @@ def summary(name: str) -> str:
 
 
 def overview() -> str:
-    """Returns the help of the whole program."""
+    """Returns the help of the program."""
     about = "Board and card games with exact rules, fast depth-limited search, and learned values at its leaves."
     more = (
         "leafwise COMMAND --help shows a command's options, leafwise --version the version. Every command takes --module "
-        "FILE_OR_PACKAGE, which brings a game of your own: leafwise new writes one to begin with."
+        "FILE_OR_PACKAGE, which adds a game of your own: leafwise new writes one to begin with."
     )
     listed = definitions("Commands:", {name: summary(name) for name in command_names()})
     return "\n\n".join([paragraphs(about), "usage: leafwise COMMAND [OPTIONS]", *listed, EXAMPLES, paragraphs(more)])
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command line and returns the exit status; what a person did wrong is one line on standard error, and status 2."""
+    """Runs one command line and returns the exit status; wrong input gives one line on standard error and status 2."""
     return status_of(_run, arguments)
 
 

@@ -1,4 +1,4 @@
-"""Follows a game that is played elsewhere: the person types what happens there, and is told what every option is worth."""
+"""Follows a game that is played elsewhere: the person types what happens and sees the value of every option."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text, write_named
 from leafwise.envs.core.play.companion import Advice, Following, Question
 
-KEYS = "  u takes the last line back, h shows this, ? lists all that may be typed, q quits"
+KEYS = "  u takes the last line back, h shows this, ? lists all choices, q quits"
 SHOWN = 8
 """Choices that a prompt shows; ? lists them all."""
 
 
 def begun(game: Game, position: str, known: bool, file: str) -> Following:
-    """Returns a game to follow: from a file that holds one, from a position, or (`known`: in a variant that is known) anew.
+    """Returns a game to follow: the one of a file, one from a position, or a new one (`known`: its variant is known).
 
     Raises ValueError for wrong input.
     """
@@ -37,9 +37,10 @@ def begun(game: Game, position: str, known: bool, file: str) -> Following:
 def assist(
     following: Following, analyst_of: Callable[[Game], Analyst], ask: Callable[[str], str | None], file: str
 ) -> int:
-    """Runs the dialogue until the game ends or the person quits; every line that is taken is saved to `file`, if any.
+    """Runs the dialogue until the game ends or the person quits; each accepted line is saved to `file`, if any.
 
-    `analyst_of` returns the search of a variant, the same one each time; `ask` a line that the person types, None at the end."""
+    `analyst_of` returns the search of a variant, always the same one. `ask` returns a typed line, None at the end of input.
+    """
     say(f"Follows a game of {following.game.title.partition(',')[0]}.\n{following.companion.help}\n{KEYS}")
     shown: State | None = None
     advice: Advice | None = None
@@ -60,7 +61,7 @@ def assist(
 
 
 def answered(following: Following, text: str, best: str) -> bool:
-    """Does what a line says; returns whether the position is another then."""
+    """Carries out a typed line; returns whether the position changed."""
     if text == "h":
         say(f"{following.companion.help}\n{KEYS}")
         if following.state is not None and (legend := following.state.legend()):
@@ -73,8 +74,8 @@ def answered(following: Following, text: str, best: str) -> bool:
         say("there is no entry to take back")
     else:
         try:
-            if told := following.enter(text, best):
-                say(f"  {told}")
+            if message := following.enter(text, best):
+                say(f"  {message}")
             return True
         except UserError as problem:
             say(str(problem))
@@ -82,7 +83,7 @@ def answered(following: Following, text: str, best: str) -> bool:
 
 
 def prompt_of(question: Question) -> str:
-    """Returns the prompt: what is asked for, with the first choices where chance acts."""
+    """Returns the prompt: the question, and at a chance node the first choices."""
     form = f", such as {question.form}" if question.form else ""
     if not question.choices or question.choices[0].chance is None:
         return f"{question.asks}{form}> "
@@ -92,7 +93,7 @@ def prompt_of(question: Question) -> str:
 
 
 def choice_lines(question: Question) -> list[str]:
-    """Returns a line for each choice: its number, its name, its probability, and what it is."""
+    """Returns a line for each choice: number, name, probability, description."""
     width = max((len(choice.name) for choice in question.choices), default=0)
     lines = []
     for choice in question.choices:
@@ -103,7 +104,7 @@ def choice_lines(question: Question) -> list[str]:
 
 
 def advised(following: Following, analyst: Analyst) -> Advice:
-    """Prints a decision, the worth of every option, and what helps besides; returns it."""
+    """Prints a decision with the value of every option and notes; returns the advice."""
     advice = following.advise(lambda state: analyst(state).values, analyst.written)
     assert following.state is not None
     board = following.state.board()
@@ -113,7 +114,7 @@ def advised(following: Following, analyst: Analyst) -> Advice:
 
 
 def advice_lines(advice: Advice, analyst: Analyst) -> list[str]:
-    """Returns what the numbers are, a line for every option, the best first, and the notes."""
+    """Returns the unit of the numbers, a line for each option, best first, and the notes."""
     name = max(len(option.name) for option in advice.options)
     words = max(len(option.words) for option in advice.options)
     lines = [f"  {analyst.unit}"]

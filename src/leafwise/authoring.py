@@ -1,4 +1,4 @@
-"""Names for authors of games: a package with a game imports these, and those of `leafwise`.
+"""Names for authors of games: a game package imports these and those of `leafwise`.
 
 `leafwise new NAME` writes such a package; docs/howto/game.md explains what is in it. The package's own games import the modules
 behind these names.

@@ -1,4 +1,4 @@
-"""What a command is, and what all commands share: options of a command and of its game, files, results as text or as JSON.
+"""The frame of a command: its options and those of its game, files, results as text or as JSON.
 
 A command is a module of `leafwise.commands`: the first line of its docstring stands in `leafwise --help`, and its `main` is a
 function of options that `command` makes of one command line.
@@ -54,31 +54,30 @@ if TYPE_CHECKING:
     from leafwise.envs.core.play.gamefile import GameRecord
 
 Report = str | tuple[dict[str, Any], Iterable[str]]
-"""What a command tells: a line for people, or a result as `--json` prints it and its lines for people."""
+"""Output of a command: a line of text, or a result for `--json` and its lines of text."""
 OutputFile = Annotated[str, "is written"]
-"""Type of an option that names a file to write: one that is there stays, but for --overwrite."""
+"""Type of an option that names a file to write. An existing file is kept unless --overwrite is given."""
 HIDDEN = ("game_file", "variant")
-"""Fields of a command that are no options: a game may have options of these names."""
+"""Fields of a command that are not options: a game may have options with these names."""
 
 
 class Interrupted(Exception):
-    """Ends a command that Ctrl-C has cut short, after all that is known was told; says how to go on, "" for nothing."""
+    """Ends a command after Ctrl-C, once its results so far are printed. The message says how to continue ("": nothing)."""
 
 
 WithStatus = Generator[Report, None, int]
-"""What a command yields that returns its exit status, where that may be another than 0."""
+"""Reports of a command that also returns its exit status."""
 Reports = Iterator[Report] | WithStatus | None
 
 
 def command(
     options: type | Callable[[Sequence[str]], tuple[Any, ...]], prog: str = ""
 ) -> Callable[[Callable[..., Reports]], Callable[[Sequence[str]], int]]:
-    """Makes a function of options a command, which takes the words of a command line and returns the exit status.
+    """Turns a function of options into a command: words of a command line -> exit status.
 
-    `options` is a dataclass. Where it has a field `game` without a default, the function takes that game as its second argument,
-    in the variant that the game's own options among the words ask for. Or it is a function that makes the arguments of the words.
-    What the command yields is printed: with `--json` results alone, each one line, otherwise text for people. `prog` is what help
-    calls the command (default: after its module).
+    `options` is a dataclass, or a function from the words to the arguments. If the dataclass has a field `game` without a default,
+    the function gets that game as its second argument, in the variant that the words ask for. The command's reports are printed:
+    with `--json` only the results, one a line, otherwise the text. `prog` is the command's name in help (default: its module's).
     """
 
     def decorate(work: Callable[..., Reports]) -> Callable[[Sequence[str]], int]:
@@ -105,7 +104,7 @@ def command(
 
 
 def tell(report: Report, as_json: bool) -> None:
-    """Prints what a command tells, as JSON or for people."""
+    """Prints a report, as JSON or as text."""
     result, lines = (None, [report]) if isinstance(report, str) else report
     if not as_json:
         for line in lines:
@@ -115,29 +114,29 @@ def tell(report: Report, as_json: bool) -> None:
 
 
 def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ...]:
-    """Returns the options of a command, checked, and the game with which it begins, where it does with one.
+    """Returns the checked options of a command, and its game if it takes one.
 
-    Options that `config_class` does not have are the game's, `--hint exact`, or words that are appended to the field `position`
-    where there is one, `--next 1`. A field `game_file` is `--game FILE`, which stands for the game of that file; a field `variant`
-    has the names of the game's options that are given. What else the class may have: `respelt(words)`, words in its own spelling;
-    `defaults(words)`, the options that others change; `no_games`, words that may stand in place of a game; `more_help(game)`,
-    a title and rows of its help. Its docstring is the help's beginning, and ends with examples that run.
+    Options that `config_class` does not have belong to the game, as `--hint exact`, or to the field `position`, as `--next 1`. A
+    field `game_file` holds the file of `--game FILE`, which stands for the game of that file. A field `variant` gets the names of
+    the game's options that were given. The class may also have these: `respelt(words)`, words in its own spelling;
+    `defaults(words)`, the options that the others change; `no_games`, words that may replace the game; `more_help(game)`, a title
+    and rows of its help. Help begins with the docstring, which ends with examples that run.
     """
     fields = {field.name: field for field in dataclasses.fields(config_class)}
     words = getattr(config_class, "respelt", list)(words)
     file, words = game_file(words) if "game_file" in fields else ("", words)
     named = "game" in fields and fields["game"].default is dataclasses.MISSING
     named = named and words[:1] not in [[word] for word in getattr(config_class, "no_games", ())]
-    own, options = split_options(config_class, words) if named else (words, {})
-    default = config_class.defaults(own) if hasattr(config_class, "defaults") else None
-    if not {"-h", "--help"}.isdisjoint(own):
-        tell_untold()
+    own_words, options = split_options(config_class, words) if named else (words, {})
+    default = config_class.defaults(own_words) if hasattr(config_class, "defaults") else None
+    if not {"-h", "--help"}.isdisjoint(own_words):
+        print_pending_notes()
         parse(
-            config_class, ["--help"], prog, None, default, help_of_game(config_class, own) if named else ()
+            config_class, ["--help"], prog, None, default, help_of_game(config_class, own_words) if named else ()
         )  # ends here
-    if named and own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
-        check_options(own[0], options, config_class)
-    config: Any = check_fields(parse(config_class, own, prog, default=default), shown=flag_of)
+    if named and own_words and not own_words[0].startswith("-"):  # before tyro takes its time, if the game comes first
+        check_options(own_words[0], options, config_class)
+    config: Any = check_fields(parse(config_class, own_words, prog, default=default), shown=flag_of)
     keeps = not any(getattr(config, name, False) for name in ("overwrite", "resume", "assist"))
     for name, field in fields.items():
         if "OutputFile" in str(field.type) and getattr(config, name):
@@ -158,29 +157,29 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
     return config, game
 
 
-_untold: list[str] = []
-"""What standard error is still to be told, once it is known that the input is not refused."""
+_pending_notes: list[str] = []
+"""Lines for standard error that wait until the input is accepted."""
 
 
 def tell_rules(game: Game) -> None:
-    """Has standard error told the rules of a variant without an id, before the command prints or works."""
-    _untold[:] = filter(None, [unregistered(game)])
+    """Notes the rules of a variant without an id; they go to standard error before the command prints."""
+    _pending_notes[:] = filter(None, [unregistered(game)])
 
 
-def tell_untold() -> None:
-    """Prints what standard error is still to be told."""
-    while _untold:
-        print(_untold.pop(0), file=sys.stderr, flush=True)
+def print_pending_notes() -> None:
+    """Prints the notes that wait for standard error."""
+    while _pending_notes:
+        print(_pending_notes.pop(0), file=sys.stderr, flush=True)
 
 
 def say(text: str = "") -> None:
-    """Prints a line for people, as it is: no markup, no wrapping."""
-    tell_untold()
+    """Prints a line of text as it is: no markup, no wrapping."""
+    print_pending_notes()
     print(text, flush=True)
 
 
 def game_file(arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """Returns the value of `--game FILE` ("" without it), and the other arguments, the name of the file's game in front."""
+    """Returns the value of `--game FILE` ("" without it) and the other arguments, with the name of the file's game in front."""
     words = list(arguments)
     at = next((k for k, word in enumerate(words) if word.partition("=")[0] == "--game"), None)
     if at is None:
@@ -197,7 +196,7 @@ def game_file(arguments: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def records_of(file: str, game: Game) -> list[GameRecord]:
-    """Returns the games of a file, all of them of this game; they tell its options, which are not to be given again."""
+    """Reads the games of a file. Raises ValueError if one is of another game, or if options are given that the file sets."""
     from leafwise.envs.core.play.gamefile import read_games
 
     records = list(read_games(read_text(file), file))
@@ -205,40 +204,40 @@ def records_of(file: str, game: Game) -> list[GameRecord]:
         if record.game.name != game.name:
             raise UserError(f"expected games of {game.name} in {file!r}, got one of {record.game.name}")
     if game.given_options:
-        raise UserError(f"expected no options of {game.name} with --game, whose file tells them, got {game!r}")
+        raise UserError(f"expected no options of {game.name} with --game, whose file sets them, got {game!r}")
     return records
 
 
 def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Splits arguments into the command's own and the others as name -> text.
+    """Splits arguments into the command's own and the game's options as name -> text.
 
-    Every option that is no field of the class is the game's and takes one value, `--name value` or `--name=value`.
+    Every option that is not a field of the class belongs to the game. It takes one value, `--name value` or `--name=value`.
     """
     fields = {field.name for field in dataclasses.fields(config_class)} - {*HIDDEN} | {"help"}
-    own: list[str] = []
+    own_words: list[str] = []
     options: dict[str, str] = {}
     words = iter(arguments)
     for word in words:
         flag, equals, value = word.partition("=")
         name = flag[2:].replace("-", "_")
         if word == "--":
-            own += [word, *words]
+            own_words += [word, *words]
         elif re.match(
             r"-[^=]*[/\n]", word
         ):  # a board whose first cell is typed as a dash, which tyro takes for an option
-            own.append(f" {word}")
+            own_words.append(f" {word}")
         elif not flag.startswith("--") or name in fields or name.removeprefix("no_") in fields:
-            own.append(word)
+            own_words.append(word)
         else:
             given = value if equals else next(words, None)
             if given is None:
                 raise UserError(f"expected a value after {flag}, got nothing")
             options[name] = given
-    return own, options
+    return own_words, options
 
 
 def check_options(game: str, options: Iterable[str], config_class: type) -> None:
-    """Raises ValueError for no game, and for options that are neither its own nor words of its position where there is one."""
+    """Raises ValueError for an unknown game, and for options that are neither its own nor words of its position."""
     check_name(game)
     known = [*option_defaults(game), *(position_words(game) if hasattr(config_class, "position") else ())]
     here = option_flags(config_class)
@@ -252,17 +251,19 @@ def check_options(game: str, options: Iterable[str], config_class: type) -> None
 
 
 def option_flags(config_class: type) -> list[str]:
-    """Returns the options of a dataclass that are in its help, without positional arguments."""
+    """Returns the options of a dataclass that its help lists, without positional arguments."""
     fields = dataclasses.fields(config_class)
     return [flag_of(field.name) for field in fields if not re.search("Positional|Suppress", str(field.type))]
 
 
-def help_of_game(config_class: type, own: Sequence[str]) -> list[str]:
-    """Returns what stands below a command's options: those of the game that is named, words of its position, and more."""
-    name = next((word for word in own if word in games()), "")
+def help_of_game(config_class: type, own_words: Sequence[str]) -> list[str]:
+    """Returns the help below a command's options: the game's options, words of its position, and more."""
+    name = next((word for word in own_words if word in games()), "")
     if not name:
         return [
-            paragraphs(f"With a game before it, --help shows that game's own options too. Games: {', '.join(games())}.")
+            paragraphs(
+                f"After the name of a game, --help shows that game's own options too. Games: {', '.join(games())}."
+            )
         ]
     words = option_words(name)
     rows = {f"{flag_of(option)} {shown(value)}": words[option] for option, value in option_defaults(name).items()}
@@ -276,15 +277,15 @@ def help_of_game(config_class: type, own: Sequence[str]) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """Returns the value of a game's option as it is typed."""
+    """Returns the value of a game's option as a person types it."""
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value) or "''"
 
 
-def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
-    """Returns the number and text of every line that is not blank; a file is read here, standard input ("" and -) as it comes.
+def input_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
+    """Returns the number and text of every non-blank line. A file is read at once, standard input ("" and -) line by line.
 
-    None means one position, the start if none is `given`: so it is at a terminal and where standard input holds nothing. Bytes that
-    are no UTF-8 become characters that no text of ours has, so that only their line is refused.
+    None means a single position, the start if none is `given`. This holds at a terminal and for empty standard input. Bytes that
+    are not UTF-8 become characters that no position has, so that only their line is refused.
     """
     if given or (not file and sys.stdin.isatty()):
         return None
@@ -294,16 +295,15 @@ def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
     elif isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     texts = ((k, text_of(line).strip()) for k, line in enumerate(lines, start=1))
-    found = ((k, text) for k, text in texts if text)
-    first = next(found, None)
-    return chain([first], found) if first else found if file else None
+    full = ((k, text) for k, text in texts if text)
+    first = next(full, None)
+    return chain([first], full) if first else full if file else None
 
 
 def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
     """Yields the text and the position of each line.
 
-    One that cannot be read answers for itself, with a JSON line of its `position` and `error`; after the others such lines are
-    told of in the one line of a ValueError.
+    A line that cannot be read gives a JSON line with its `position` and `error`. At the end a ValueError names the first of them.
     """
     wrong = []
     for number, text in lines:
@@ -319,27 +319,27 @@ def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State])
 
 
 def folder_of(package: str) -> Path:
-    """Returns the folder of a package of leafwise, found without importing what is in it."""
-    places: Any = getattr(find_spec(f"leafwise.{package}"), "submodule_search_locations", None)
-    return Path(next(iter(places)))
+    """Returns the folder of a package of leafwise without importing it."""
+    folders: Any = getattr(find_spec(f"leafwise.{package}"), "submodule_search_locations", None)
+    return Path(next(iter(folders)))
 
 
 def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
-    """Raises ValueError for a file, the value of `flag`, that cannot be written, or that is there and is to stay."""
+    """Raises ValueError if the file of an option cannot be written, or exists and must be kept."""
     path = Path(os.path.realpath(file))
     if is_stream(Path(file)):
-        unfit = path.is_dir() or not os.access(file, os.W_OK)
+        refused = path.is_dir() or not os.access(file, os.W_OK)
     elif not overwrite and path.is_file():
         raise UserError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which exists")
     else:
-        unfit = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
-    if unfit:
+        refused = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
+    if refused:
         raise UserError(f"expected a file in a writable folder for {flag}, got {file!r}")
 
 
 def print_json(value: object) -> None:
     """Prints one line of JSON; infinity and nan become null."""
-    tell_untold()
+    print_pending_notes()
     text = json.dumps(value, default=lambda number: number.item())  # those of NumPy
     print(json.dumps(json.loads(text, parse_constant=lambda name: None)), flush=True)
 
@@ -350,26 +350,26 @@ REPORT = 60.0
 
 @contextlib.contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how many games are done, and draws a bar on standard error if it is a terminal.
+    """Yields a function that takes the number of finished games and draws a bar on standard error, if that is a terminal.
 
-    Elsewhere it prints a line now and then.
+    Elsewhere it prints a line from time to time.
     """
-    tell_untold()
+    print_pending_notes()
     if not sys.stderr.isatty():
         printed = time.monotonic()
 
-        def tell_now_and_then(done: int) -> None:
+        def print_now_and_then(done: int) -> None:
             nonlocal printed
             if time.monotonic() - printed > REPORT:
                 printed = time.monotonic()
                 print(f"{done:,} of {total:,} games", file=sys.stderr, flush=True)
 
-        yield tell_now_and_then
+        yield print_now_and_then
         return
     from rich.console import Console
 
     from leafwise.training.runs.loop import run_progress
 
     with silent_keys(), run_progress(Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, told="")
-        yield lambda done: bar.update(task, completed=done, told=f"{done:,} of {total:,}")
+        task = bar.add_task(what, total=total, status="")
+        yield lambda done: bar.update(task, completed=done, status=f"{done:,} of {total:,}")

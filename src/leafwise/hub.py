@@ -1,6 +1,6 @@
-"""Models for the Hugging Face Hub: a model and its card as one commit, and nothing else (extra `hub`).
+"""Uploads models to the Hugging Face Hub: a model and its card as one commit (extra `hub`).
 
-Who may write there is `huggingface_hub`'s own business: no credentials are read, printed or kept here.
+`huggingface_hub` handles credentials: this module neither reads, prints nor stores them.
 """
 
 from __future__ import annotations
@@ -26,45 +26,49 @@ README = "README.md"
 """The file of a repository that the Hub shows and indexes."""
 
 
-def results(told: dict[str, Any], units: dict[str, Any] | None, game: str) -> list[EvalResult]:
-    """Returns what was measured of a model as the Hub's leaderboards have it: metric, value, interval, seeds.
+def results(info: dict[str, Any], units: dict[str, Any] | None, game: str) -> list[EvalResult]:
+    """Returns a model's measurements in the form of the Hub's leaderboards: metric, value, interval, seeds.
 
-    What a run measured chose its model too, and says so.
+    A measurement of the run itself, which also chose the model, says so.
     """
-    found, score = [], told.get("score") or []
-    for said in filter(None, score if isinstance(score, list) else [score]):
-        if "depth" in said:
-            one = measured(said, units)
-            first = said.get("first_seed", told.get("first_seed", FINAL_SEED))
+    entries, score = [], info.get("score") or []
+    for measurement in filter(None, score if isinstance(score, list) else [score]):
+        if "depth" in measurement:
+            one = measured(measurement, units)
+            first = measurement.get("first_seed", info.get("first_seed", FINAL_SEED))
             name, variant, mean = one["unit"] or "mean result", one["variant"], one["mean"]
             how = {"depth": one["depth"], one["of"]: one["count"], "ci_low": one["ci_low"], "ci_high": one["ci_high"]}
         else:
-            name, variant = "mean result, by which the run chose this network", ""
-            mean, first = said["mean"], SELECTION_SEED
-            how = {key: value for key, value in said.items() if key != "mean" and not isinstance(value, (dict, list))}
-        found.append(
+            name, variant = "mean result, used to select this network", ""
+            mean, first = measurement["mean"], SELECTION_SEED
+            how = {
+                key: value
+                for key, value in measurement.items()
+                if key != "mean" and not isinstance(value, (dict, list))
+            }
+        entries.append(
             EvalResult(
                 task_type="reinforcement-learning",
-                dataset_type=f"leafwise/{told['game']}", dataset_name=f"{game} {variant}".strip(),
+                dataset_type=f"leafwise/{info['game']}", dataset_name=f"{game} {variant}".strip(),
                 metric_type=re.sub(r"\W+", "_", name), metric_name=name, metric_value=mean, metric_args={"first_seed": first} | how,
             )
         )  # fmt: skip
-    return found
+    return entries
 
 
 def card(path: Path, network: Any, repository: str, license: str) -> str:
-    """Returns a model's card: what the Hub indexes, then the page beside the file, or for a run what its file tells."""
-    told, name = load_metadata(path), repository.partition("/")[2]
-    game = " ".join([told["game"], *(f"{option}={value}" for option, value in told["options"].items())])
-    units = told.get("units") or (shipped_units().get(path.name) if path.parent == WEIGHTS else None)
+    """Returns a model's card: the Hub's metadata, then the page beside the file, or a short text from the file itself."""
+    info, name = load_metadata(path), repository.partition("/")[2]
+    game = " ".join([info["game"], *(f"{option}={value}" for option, value in info["options"].items())])
+    units = info.get("units") or (shipped_units().get(path.name) if path.parent == WEIGHTS else None)
     data = ModelCardData(
         library_name="leafwise", license=license or None, pipeline_tag="reinforcement-learning", model_name=name,
-        tags=["leafwise", "reinforcement-learning", "games", told["game"], told["kind"]], eval_results=results(told, units, game),
+        tags=["leafwise", "reinforcement-learning", "games", info["game"], info["kind"]], eval_results=results(info, units, game),
     )  # fmt: skip
     page = path.with_suffix(".md")
     lines = [
-        f"# {game}: a value network", "", f"A network of kind {network.kind.name} from {told['steps']:,} steps of", "",
-        f"    {told['command']}", "", f"as of {told['commit']}.",
+        f"# {game}: a value network", "", f"A network of kind {network.kind.name} from {info['steps']:,} steps of", "",
+        f"    {info['command']}", "", f"as of {info['commit']}.",
     ]  # fmt: skip
     body = read_text(page) if page.exists() else "\n".join(lines)
     use = f'`leafwise.load("hf://{repository}")` loads it from here; `search:hf://{repository},depth=2` is a player.'
@@ -72,7 +76,7 @@ def card(path: Path, network: Any, repository: str, license: str) -> str:
 
 
 def operations(path: Path, game: Any, repository: str, license: str = "") -> list[CommitOperationAdd]:
-    """Returns what is written to a repository; raises ValueError for what is no model, or no name of a repository."""
+    """Returns the files to upload; raises ValueError for a wrong model or repository name."""
     if not re.fullmatch(f"{WORD}/{WORD}", repository):
         raise UserError(f"expected a repository OWNER/NAME, got {repository!r}")
     network = load_network(path, game)
@@ -84,9 +88,9 @@ def operations(path: Path, game: Any, repository: str, license: str = "") -> lis
 
 
 def push(repository: str, files: list[CommitOperationAdd], message: str, private: bool) -> str:
-    """Writes files to a repository, which is made where there is none; returns the commit's address.
+    """Uploads files to a repository, which is created if needed; returns the commit's address.
 
-    Raises ValueError in one line where the Hub does not take them.
+    Raises ValueError in one line if the Hub refuses them.
     """
     try:
         api = HfApi()

@@ -1,26 +1,26 @@
-"""What a model file says was measured of it, whichever publisher wrote it."""
+"""Reads the measurements in a model file, in all forms that publishers have written."""
 
 from __future__ import annotations
 
 from typing import Any
 
 COUNTS = ("games", "positions", "seeds")
-"""Entries of a measurement that say of how many things it is the mean."""
+"""Entries of a measurement that count the games, positions or seeds of its mean."""
 
 
-def measured(told: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
-    """Returns one measurement in one form."""
-    count = next(name for name in COUNTS if name in told)
+def measured(measurement: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
+    """Returns a measurement in the current form."""
+    count = next(name for name in COUNTS if name in measurement)
     unit = units and units["name"]
     if count == "positions":
         unit = "share of best moves"
-    elif told.get("players") == 2:
+    elif measurement.get("players") == 2:
         unit = "mean result, a win 1, a loss -1"
-    learned, by_hand = told.get("learned", told), told.get("hand_made") or told.get("hand")
+    learned, by_hand = measurement.get("learned", measurement), measurement.get("hand_made") or measurement.get("hand")
     return {
-        "variant": told.get("variant", ""),
-        "depth": told["depth"],
-        "count": told[count],
+        "variant": measurement.get("variant", ""),
+        "depth": measurement["depth"],
+        "count": measurement[count],
         "of": count,
         "unit": unit,
         **{name: learned[name] for name in ("mean", "ci_low", "ci_high")},

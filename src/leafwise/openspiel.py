@@ -33,65 +33,67 @@ if TYPE_CHECKING:
 __all__ = ["bot", "evaluator", "position", "register"]
 
 LONGEST = 100_000
-"""Decisions and acts of chance of a game at most, as OpenSpiel is told, unless told otherwise."""
+"""Default of `max_game_length`: decisions and outcomes of chance."""
 
 
 def register(game: str | Game, name: str = "", *, max_game_length: int = LONGEST) -> str:
-    """Makes a game a Python game of OpenSpiel, and returns its name there: `leafwise_threes`, or `name`, which a variant needs.
+    """Registers a game with OpenSpiel and returns its name there: `leafwise_threes`, or `name`, which a variant needs.
 
-    `max_game_length` is the most decisions that a game has; some algorithms take memory for as many. Raises ValueError for a name
+    `max_game_length` is the maximum number of decisions; some algorithms allocate memory for as many. Raises ValueError for a name
     that OpenSpiel has already.
     """
-    own: Game = find_game(game) if isinstance(game, str) else game
-    name = name or f"leafwise_{own.name}"
+    own_game: Game = find_game(game) if isinstance(game, str) else game
+    name = name or f"leafwise_{own_game.name}"
     length = need_in(max_game_length, Range(1, 2**31 - 1), "max_game_length", kind=int)
     if name in pyspiel.registered_names():
         raise UserError(
             f"expected a name that OpenSpiel does not have, got {name!r}: name a variant, register(game, 'leafwise_...')"
         )
-    low, high = (float(bound) if np.isfinite(bound) else float(np.copysign(1e9, bound)) for bound in own.return_range)
-    alone, kinds = own.players == 1, pyspiel.GameType
+    low, high = (
+        float(bound) if np.isfinite(bound) else float(np.copysign(1e9, bound)) for bound in own_game.return_range
+    )
+    alone, kinds = own_game.players == 1, pyspiel.GameType
     kind = kinds(
-        short_name=name, long_name=own.title, dynamics=kinds.Dynamics.SEQUENTIAL,
-        chance_mode=kinds.ChanceMode.EXPLICIT_STOCHASTIC if own.max_outcomes else kinds.ChanceMode.DETERMINISTIC,
+        short_name=name, long_name=own_game.title, dynamics=kinds.Dynamics.SEQUENTIAL,
+        chance_mode=kinds.ChanceMode.EXPLICIT_STOCHASTIC if own_game.max_outcomes else kinds.ChanceMode.DETERMINISTIC,
         information=kinds.Information.PERFECT_INFORMATION,
         utility=kinds.Utility.GENERAL_SUM if alone else kinds.Utility.ZERO_SUM, reward_model=kinds.RewardModel.TERMINAL,
-        max_num_players=own.players, min_num_players=own.players, provides_information_state_string=True,
+        max_num_players=own_game.players, min_num_players=own_game.players, provides_information_state_string=True,
         provides_information_state_tensor=False, provides_observation_string=True, provides_observation_tensor=True,
         parameter_specification={},
     )  # fmt: skip
     info = pyspiel.GameInfo(
-        num_distinct_actions=len(own.actions), max_chance_outcomes=own.max_outcomes, num_players=own.players,
+        num_distinct_actions=len(own_game.actions), max_chance_outcomes=own_game.max_outcomes, num_players=own_game.players,
         min_utility=low, max_utility=high, max_game_length=length, **({} if alone else {"utility_sum": 0.0}),
     )  # fmt: skip
 
     class LeafwiseGame(pyspiel.Game):
-        """The game as OpenSpiel asks for it."""
+        """The game in the form of OpenSpiel."""
 
         def __init__(self, params: Any = None) -> None:
             super().__init__(kind, info, params or {})
 
         def new_initial_state(self, state: Any = None) -> SpielState:
-            return SpielState(self, _told(own, state))
+            return SpielState(self, _described_position(own_game, state))
 
         def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
             if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
-                return SpielObserver(own, params)
+                return SpielObserver(own_game, params)
             return IIGObserverForPublicInfoGame(iig_obs_type, params)
 
     pyspiel.register_game(kind, LeafwiseGame)
     return name
 
 
-def _told(game: Game, told: Any) -> State:
-    """Returns the position that a dict or struct `{"position": text}` tells; without one the very start."""
-    if told is None:
+def _described_position(game: Game, description: Any) -> State:
+    """Returns the position of a dict or struct `{"position": text}`; without one the start."""
+    if description is None:
         return game.start()
-    return game.parse(str((told if isinstance(told, dict) else told.to_dict())["position"]))
+    return game.parse(str((description if isinstance(description, dict) else description.to_dict())["position"]))
 
 
 class SpielState(pyspiel.State):
-    """A position as OpenSpiel asks for it."""
+    """A position in the form of OpenSpiel."""
 
     def __init__(self, game: Any, state: State) -> None:
         super().__init__(game)
@@ -100,11 +102,11 @@ class SpielState(pyspiel.State):
         self._outcomes: Any = None
 
     def outcomes(self) -> list[tuple[float, State]]:
-        """Returns what chance may do."""
+        """Returns the outcomes of a chance node."""
         if self._outcomes is None or self._outcomes[0] is not self.state:
             self._outcomes = self.state, self.state.outcomes()
-        found: list[tuple[float, State]] = self._outcomes[1]
-        return found
+        outcomes: list[tuple[float, State]] = self._outcomes[1]
+        return outcomes
 
     def current_player(self) -> int:
         return self.state.current_player  # CHANCE and TERMINAL have OpenSpiel's numbers
@@ -138,7 +140,7 @@ class SpielState(pyspiel.State):
 
 
 class SpielObserver:
-    """What a player sees, as one tensor."""
+    """The observation of a player as one tensor."""
 
     def __init__(self, game: Game, params: Any) -> None:
         if params:
@@ -162,14 +164,14 @@ class SpielObserver:
 
 
 def position(state: Any) -> State:
-    """Returns the position that a state of a registered game is; raises ValueError for one of another game."""
+    """Returns the position of a state of a registered game; raises ValueError for a state of another game."""
     if not isinstance(state, SpielState):
         raise UserError(f"expected a state of a game that leafwise.openspiel registered, got {type(state).__name__}")
     return state.state
 
 
 class SpielBot(pyspiel.Bot):
-    """A player as OpenSpiel asks it."""
+    """A player in the form of OpenSpiel."""
 
     def __init__(self, text: str, seed: int) -> None:
         super().__init__()
@@ -191,7 +193,7 @@ class SpielBot(pyspiel.Bot):
 
 
 def bot(player: str, seed: int = 0) -> SpielBot:
-    """Returns the player that a text names as a `pyspiel.Bot`, for games that `register` made.
+    """Returns the player of a text as a `pyspiel.Bot`, for games that `register` made.
 
     The bot raises ValueError at its first move if the text names no player of that game.
     """
@@ -199,13 +201,13 @@ def bot(player: str, seed: int = 0) -> SpielBot:
 
 
 class SpielEvaluator(mcts.Evaluator):
-    """A leaf as OpenSpiel's tree search asks it: values are player 0's return, and less it player 1's."""
+    """A leaf in the form of OpenSpiel's tree search: the return of player 0, and its negative for player 1."""
 
     def __init__(self, leaf: str | Evaluator) -> None:
         self._named, self._leaf = leaf, leaf if isinstance(leaf, Evaluator) else None
 
     def _value(self, state: State) -> float:
-        """Returns what a position is worth to player 0: chance and decisions before a stage of the leaf are enumerated."""
+        """Returns the value of a position to player 0; chance and decisions before a stage of the leaf are enumerated."""
         if state.is_terminal:
             return state.returns
         leaf = self.leaf(state)
@@ -217,7 +219,7 @@ class SpielEvaluator(mcts.Evaluator):
         return sign * max(sign * self._value(state.play(a)) for a in state.legal_actions)
 
     def leaf(self, state: State) -> Evaluator:
-        """Returns the leaf, which is made where its name is first needed."""
+        """Returns the leaf, made at first use."""
         if self._leaf is None:
             self._leaf = named_leaf(state.game, str(self._named))
         return self._leaf

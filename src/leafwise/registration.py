@@ -1,7 +1,7 @@
-"""Registers the environments as soon as Gymnasium is there, without importing it for those who never ask for one.
+"""Registers the environments once Gymnasium is imported, without importing it itself.
 
-Gymnasium costs twice what a command line costs, and knows no plug-ins of its own. Where it is not imported yet, a finder waits for
-it at the head of `sys.meta_path`, lets the usual ones load it, and registers when it has run.
+Importing Gymnasium takes twice as long as starting a command line, and it finds no plug-ins by itself. If it is not imported yet, a
+finder waits at the head of `sys.meta_path`. It lets the usual finders load Gymnasium, and then registers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ else:
 GYMNASIUM = "gymnasium"
 
 
-class _Waiting(MetaPathFinder):
+class _GymnasiumFinder(MetaPathFinder):
     """Finds Gymnasium as the other finders do, and registers the environments once it is loaded."""
 
     def find_spec(
@@ -46,8 +46,8 @@ class _Waiting(MetaPathFinder):
 
 
 def register_when_there() -> None:
-    """Registers the environments now, or as soon as Gymnasium is imported."""
+    """Registers the environments now, or when Gymnasium is imported."""
     if GYMNASIUM in sys.modules:
         register_envs()
     else:
-        sys.meta_path.insert(0, _Waiting())
+        sys.meta_path.insert(0, _GymnasiumFinder())

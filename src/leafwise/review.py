@@ -1,4 +1,4 @@
-"""Games looked back on: what each move gave away, the course of a game, the decisions that cost most; as text, SVG or JSON."""
+"""Reviews games: the loss of each move, the course of the game, the worst decisions; as text, SVG or JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from leafwise.envs.core.play.gamefile import GameRecord, Step
 from leafwise.models.units import CHANCE_WITH_DRAWS
 
 SOLVER_SECONDS = 1.0
-"""Seconds that the exact solver gets for a move; after them the search judges it."""
+"""Time limit of the exact solver for a move; after it the search values the move."""
 WORST = 3
-"""Decisions that cost most and are named again at the end."""
+"""Number of worst decisions that the end of a review names."""
 COLUMNS, LINES = 72, 10
 """Size of the curve in characters."""
 WIDTH, HEIGHT, LEFT, RIGHT, TOP = 760, 420, 64, 24, 44
@@ -27,7 +27,7 @@ INK, PAPER, FAINT, LINE, MARK = "#22313f", "#fafafa", "#8a8f94", "#2f6f9f", "#c0
 
 @dataclass(frozen=True)
 class MoveReview:
-    """A move of a game, and what the search or the exact solver says of it. Values are for the player who moved."""
+    """A move of a game, valued by the search or the exact solver. Values are for the player who moved."""
 
     number: int
     player: int
@@ -42,39 +42,39 @@ class MoveReview:
     depth: int
     seconds: float
     exact: bool = False
-    """Whether the solver says so: 1 win, 0 draw, -1 loss."""
+    """Whether the values are the solver's: 1 win, 0 draw, -1 loss."""
 
     def meaning(self, value: float) -> float:
-        """Returns what a value means to people, a share of 1 where it is exact."""
+        """Converts a value to people's units; an exact value becomes a share of 1."""
         return (1 + value) / 2 if self.exact else self.analyst.meaning(value)
 
     def text(self, meaning: float) -> str:
-        """Returns such a number as people read it."""
+        """Formats a number in people's units."""
         return f"{100 * meaning:.2f} %" if self.exact else self.analyst.text(meaning)
 
     def written(self, value: float) -> str:
-        """Returns a value as people read it."""
+        """Formats a value in people's units."""
         return self.text(self.meaning(value))
 
     @property
     def cost(self) -> float:
-        """What the move gave away, in people's units where they are known."""
+        """Loss of the move, in people's units if they are known."""
         return self.meaning(self.best_value) - self.meaning(self.value)
 
     @property
     def is_blunder(self) -> bool:
-        """Whether the move gave away a tenth: of all chances, or of the score to expect."""
+        """Whether the move lost at least a tenth: of the chance to win, or of the expected score."""
         limit = BLUNDER_CHANCE if self.exact else self.analyst.blunder(self.best_value)
         return limit is not None and self.cost >= limit
 
     @property
     def is_visible(self) -> bool:
-        """Whether people see that the move gave something away."""
+        """Whether the loss of the move is visible after rounding."""
         return self.text(self.cost) != self.text(0.0)
 
     @property
     def worth(self) -> float:
-        """What the position before it was worth to the first player, in people's units where they are known."""
+        """Value of the position before the move to the first player, in people's units if they are known."""
         value, units = self.meaning(self.best_value), self.analyst.units
         if self.player == 1:
             return value
@@ -104,8 +104,10 @@ class MoveReview:
 def reviewed_moves(
     record: GameRecord, analyst: Analyst, seconds: float | None = None, exact: bool = False
 ) -> Iterator[MoveReview]:
-    """Yields every move of a game with what it gave away: by a search of each position, with `exact` by the game's solver where it
-    answers in so many seconds (default: SOLVER_SECONDS)."""
+    """Yields every move of a game with its loss, by a search of each position.
+
+    With `exact` the game's solver is asked first, with a time limit of `seconds` (default: SOLVER_SECONDS).
+    """
     solver = solver_of(record.game) if exact else None
     for number, step in enumerate(record.moves, start=1):
         who = number, step.before.current_player + 1, step
@@ -124,7 +126,7 @@ def reviewed_moves(
 
 
 def players_text(record: GameRecord) -> str:
-    """Returns who played: "a person against level medium"; "" where that is not known."""
+    """Returns who played: "a person against level medium"; "" if that is not known."""
     return " against ".join(
         "a person" if name == "human" else name.replace("level:", "level ") for name in record.players
     )
@@ -137,12 +139,12 @@ def ending_text(record: GameRecord) -> str:
 
 
 def worst_of(moves: list[MoveReview]) -> list[MoveReview]:
-    """Returns the moves that cost most, the dearest first; only those whose cost people can see."""
+    """Returns the worst moves, worst first, without those whose loss rounds to nothing."""
     return [one for one in sorted(moves, key=lambda one: -one.cost)[:WORST] if one.is_visible]
 
 
 def game_lines(record: GameRecord, analyst: Analyst, exact: bool = False) -> Iterator[str]:
-    """Yields a game move by move: what was played, what it was worth, what was better, and what that gave away."""
+    """Yields a game move by move: the move, its value, the best move, and the loss."""
     game = record.game
     yield f"{game!r}: {players_text(record) or 'players unknown'}, {len(record.moves)} moves, {ending_text(record)}"
     yield f"  leaf   {analyst.leaf}, depth {analyst.depth}"
@@ -159,19 +161,21 @@ def game_lines(record: GameRecord, analyst: Analyst, exact: bool = False) -> Ite
         better = best if one.value < one.best_value else ("", "", "")
         yield row.format(one.number, one.player, one.step.name, one.written(one.value), *better).rstrip()
     for player in range(1, game.players + 1):
-        if own := [one for one in moves if one.player == player]:
-            lost = sum(one.cost for one in own) / len(own)
-            mean = own[0].text(lost) if lost else "0"
-            named = ", ".join(f"{one.number}. {one.step.name} ({one.text(one.cost)})" for one in worst_of(own))
+        if moves_of_player := [one for one in moves if one.player == player]:
+            mean_loss = sum(one.cost for one in moves_of_player) / len(moves_of_player)
+            mean = moves_of_player[0].text(mean_loss) if mean_loss else "0"
+            named = ", ".join(
+                f"{one.number}. {one.step.name} ({one.text(one.cost)})" for one in worst_of(moves_of_player)
+            )
             whose = f"player {player}: " if game.players == 2 else ""
-            yield f"  {whose}mean loss {mean}; most given away by {named or 'no move'}"
+            yield f"  {whose}mean loss {mean}; largest losses: {named or 'none'}"
     if number := sum(one.exact for one in moves):
         yield f"  exact, by the solver: {number} of {len(moves)} moves"
 
 
 @dataclass(frozen=True)
 class Review:
-    """A game, and what the search says of it."""
+    """A game and the review of its moves."""
 
     record: GameRecord
     analyst: Analyst
@@ -179,12 +183,12 @@ class Review:
 
     @property
     def last(self) -> State:
-        """The position where it ended."""
+        """The last position."""
         return self.record.states[-1]
 
     @property
     def depth(self) -> int:
-        """How deep the deepest search was."""
+        """Depth of the deepest search."""
         return max(one.depth for one in self.moves)
 
     @property
@@ -195,7 +199,7 @@ class Review:
 
     @property
     def curve(self) -> list[float]:
-        """What the game was worth at every decision, and where it ended what came of it."""
+        """Value of the game at every decision, and its result if it ended."""
         worths, returns = [one.worth for one in self.moves], self.last.returns
         if self.last.is_terminal:
             worths.append((returns + 1.0) / 2.0 if self.is_chance and self.last.game.players == 2 else returns)
@@ -207,7 +211,7 @@ class Review:
         return (0.0, 1.0) if self.is_chance else span(self.curve)
 
     def text(self, worth: float) -> str:
-        """Returns a number of the curve's scale as people read it."""
+        """Formats a number of the curve's scale."""
         if self.is_chance:
             return f"{100 * worth:.0f} %"
         return f"{worth:,.0f}" if max(map(abs, self.curve)) > 100 else f"{worth:.2f}"
@@ -223,7 +227,7 @@ class Review:
 
 
 def review(record: GameRecord, analyst: Analyst, exact: bool = False) -> Review:
-    """Judges every decision of a game, as `reviewed_moves`; raises ValueError for a game without any."""
+    """Reviews every decision of a game, as `reviewed_moves`; raises ValueError for a game without decisions."""
     moves = list(reviewed_moves(record, analyst, exact=exact))
     if not moves:
         raise UserError("expected a game with a decision to review, got none")
@@ -236,20 +240,20 @@ def span(values: list[float]) -> tuple[float, float]:
     return (low, high) if high > low else (low - 1.0, high + 1.0)
 
 
-def lines(found: Review) -> list[str]:
-    """Returns the review as text: the curve, the dearest decisions with what was better, the game's own score."""
-    game, analyst = found.record.game, found.analyst
-    who = "".join(f", {name}" for name in [players_text(found.record)] if name)
+def lines(result: Review) -> list[str]:
+    """Returns the review as text: the curve, the worst decisions with better ones, the game's own score."""
+    game, analyst = result.record.game, result.analyst
+    who = "".join(f", {name}" for name in [players_text(result.record)] if name)
     text = [
-        f"{game!r}{who}: {len(found.moves)} decisions, {found.ending}",
-        f"  {analyst.unit} over the game, by leaf {analyst.leaf}, depth {found.depth}"
+        f"{game!r}{who}: {len(result.moves)} decisions, {result.ending}",
+        f"  {analyst.unit} over the game, by leaf {analyst.leaf}, depth {result.depth}"
         + (" (of the first player)" if game.players == 2 else ""),
         *([f"  {analyst.no_units}"] if analyst.no_units else []),
-        *plot(found),
-        f"  score by the game's own rules, if it ended there: {', '.join(points_told(found))}",
-        "  decisions that cost most",
+        *plot(result),
+        f"  score by the game's own rules, if the game ended there: {', '.join(points_texts(result))}",
+        "  decisions with the largest losses",
     ]
-    worst = worst_of(found.moves)
+    worst = worst_of(result.moves)
     for one in worst:
         words = one.step.before.action_words
         text += [
@@ -260,75 +264,75 @@ def lines(found: Review) -> list[str]:
     return text if worst else [*text, "        none"]
 
 
-def points_told(found: Review, most: int = 5) -> list[str]:
+def points_texts(result: Review, most: int = 5) -> list[str]:
     """Returns the game's own score at some decisions, evenly spread, and at the end."""
-    moves, last = found.moves, found.last
-    places = sorted({round(k * (len(moves) - 1) / (most - 1)) for k in range(most)})
-    told = [f"{moves[k].step.before.points:,.10g} at {moves[k].number}" for k in places]
-    return [*told, f"{last.points:,.10g} at the end"] if last.is_terminal else told
+    moves, last = result.moves, result.last
+    numbers = sorted({round(k * (len(moves) - 1) / (most - 1)) for k in range(most)})
+    texts = [f"{moves[k].step.before.points:,.10g} at {moves[k].number}" for k in numbers]
+    return [*texts, f"{last.points:,.10g} at the end"] if last.is_terminal else texts
 
 
-def plot(found: Review) -> list[str]:
+def plot(result: Review) -> list[str]:
     """Returns the curve in characters, the number of the decision below it."""
-    worths, (low, high) = found.curve, found.limits
+    worths, (low, high) = result.curve, result.limits
     columns = min(COLUMNS, len(worths))
     shown = [worths[k * (len(worths) - 1) // max(columns - 1, 1)] for k in range(columns)]
-    places = [round((worth - low) / (high - low) * LINES) for worth in shown]
-    labels = {line: found.text(low + (high - low) * line / LINES) for line in range(0, LINES + 1, LINES // 2)}
+    heights = [round((worth - low) / (high - low) * LINES) for worth in shown]
+    labels = {line: result.text(low + (high - low) * line / LINES) for line in range(0, LINES + 1, LINES // 2)}
     width = max(map(len, labels.values()))
     rows = []
     for line in range(LINES, -1, -1):
-        marks = "".join("*" if place == line else " " for place in places).rstrip()
+        marks = "".join("*" if height == line else " " for height in heights).rstrip()
         rows.append(f"  {labels.get(line, ''):>{width}} |{marks}")
-    last = str(len(found.moves))
+    last = str(len(result.moves))
     return [*rows, f"  {'':>{width}}  1{last:>{max(columns - 1, len(last) + 1)}}"]
 
 
-def picture(found: Review) -> Canvas:
-    """Returns the review as a drawing: the curve with the dearest decisions marked, and the game's own score below."""
-    canvas, limits = Canvas(WIDTH, HEIGHT, PAPER), found.limits
-    canvas.text(LEFT, 20, f"{found.analyst.unit}, {found.ending}", size=15, colour=INK, anchor="start")
-    places = drawn_curve(canvas, found.curve, TOP, CURVE_HEIGHT, limits, [found.text(x) for x in limits])
-    for one in worst_of(found.moves):
-        x, y = places[one.number - 1]
+def picture(result: Review) -> Canvas:
+    """Returns the review as a drawing: the curve with the worst decisions marked, the game's own score below it."""
+    canvas, limits = Canvas(WIDTH, HEIGHT, PAPER), result.limits
+    canvas.text(LEFT, 20, f"{result.analyst.unit}, {result.ending}", size=15, colour=INK, anchor="start")
+    ends = drawn_curve(canvas, result.curve, TOP, CURVE_HEIGHT, limits, [result.text(x) for x in limits])
+    for one in worst_of(result.moves):
+        x, y = ends[one.number - 1]
         canvas.disc(x, y, 5, fill=MARK)
         label = min(max(x, LEFT + 40), WIDTH - 60), y - 12 if y > TOP + 20 else y + 14
         canvas.text(*label, f"{one.number}: -{one.text(one.cost)}", size=11, colour=MARK)
-    points = [one.step.before.points for one in found.moves] + [found.last.points] * found.last.is_terminal
+    points = [one.step.before.points for one in result.moves] + [result.last.points] * result.last.is_terminal
     scale = span(points)
     drawn_curve(canvas, points, POINTS_TOP, POINTS_HEIGHT, scale, [f"{x:,.10g}" for x in scale])
-    small(canvas, LEFT, POINTS_TOP - 18, "score by the game's own rules, if it ended there", "start")
+    small(canvas, LEFT, POINTS_TOP - 18, "score by the game's own rules, if the game ended there", "start")
     small(canvas, LEFT, HEIGHT - 18, "decision 1", "start")
-    small(canvas, WIDTH - RIGHT, HEIGHT - 18, str(len(found.moves)), "end")
+    small(canvas, WIDTH - RIGHT, HEIGHT - 18, str(len(result.moves)), "end")
     return canvas
 
 
 def small(canvas: Canvas, x: float, y: float, text: str, anchor: str) -> None:
-    """Writes beside a curve."""
+    """Writes a small label beside a curve."""
     canvas.text(x, y, text, size=11, colour=FAINT, anchor=anchor)
 
 
 def drawn_curve(
     canvas: Canvas, values: list[float], top: float, height: float, scale: tuple[float, float], labels: list[str]
 ) -> list[tuple[float, float]]:
-    """Draws values from left to right on a scale, whose ends are labelled; returns where each lies."""
+    """Draws values from left to right on a scale with labelled ends; returns the point of each value."""
     low, high = scale
     canvas.box(LEFT, top, WIDTH - LEFT - RIGHT, height, fill="#ffffff", edge="#d5d8dc")
     small(canvas, LEFT - 6, top + height, labels[0], "end")
     small(canvas, LEFT - 6, top, labels[1], "end")
     step = (WIDTH - LEFT - RIGHT) / max(len(values) - 1, 1)
-    places = [(LEFT + k * step, top + height * (high - value) / (high - low)) for k, value in enumerate(values)]
-    for (x, y), (x2, y2) in pairwise(places):
+    points = [(LEFT + k * step, top + height * (high - value) / (high - low)) for k, value in enumerate(values)]
+    for (x, y), (x2, y2) in pairwise(points):
         canvas.line(x, y, x2, y2, colour=LINE)
-    return places
+    return points
 
 
-def as_json(found: Review) -> dict[str, Any]:
-    """Returns what `--json` prints of a game.
+def as_json(result: Review) -> dict[str, Any]:
+    """Returns the JSON of a reviewed game.
 
-    Of its `decisions`, `worth` is the first player's; the other numbers are those of the player who decides.
+    In its `decisions`, `worth` is for the first player; all other numbers are for the player who decides.
     """
-    record, analyst = found.record, found.analyst
+    record, analyst = result.record, result.analyst
     decisions = [
         {
             "move": one.number,
@@ -344,19 +348,19 @@ def as_json(found: Review) -> dict[str, Any]:
             "best_value": one.meaning(one.best_value),
             "cost": one.cost,
         }
-        for one in found.moves
+        for one in result.moves
     ]
     return {
         "name": record.game.name,
         "options": dict(record.game.given_options),
         "players": list(record.players),
         "result": record.result,
-        "ending": found.ending,
-        "points": found.last.points,
+        "ending": result.ending,
+        "points": result.last.points,
         "unit": analyst.unit,
         **({"no_unit": analyst.no_units} if analyst.no_units else {}),
         "leaf": analyst.leaf,
-        "depth": found.depth,
+        "depth": result.depth,
         "decisions": decisions,
-        "worst": [one.number for one in worst_of(found.moves)],
+        "worst": [one.number for one in worst_of(result.moves)],
     }

@@ -1,4 +1,4 @@
-"""The commands of `leafwise ship`: they make ships, check ship files, measure many, draw a contact sheet.
+"""The commands of `leafwise ship`: make ships, check ship files, measure many ships, draw a contact sheet.
 
 Every parameter of every stage is an option, for instance `--thrusters.min-score 30`; `--config FILE` reads them from
 TOML, `gen --save-config FILE` writes them.
@@ -42,8 +42,8 @@ AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
 
 
 @dataclass
-class Common:
-    """Where the parameters come from."""
+class ParameterOptions:
+    """Source of the parameters."""
 
     config: Path | None = None
     """TOML file of parameters; its `preset` names the preset that it changes."""
@@ -52,28 +52,28 @@ class Common:
     enable: tuple[str, ...] = ()
     """Stages to switch on, for instance Carve."""
     targets: str = ""
-    """What each ship is to have, as JSON: {"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}."""
+    """Targets of each ship, as JSON: {"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}."""
     parameters: AllParameters = field(default_factory=lambda: CLASSIC)
     markers: ClassVar[tuple[Any, ...]] = ()
-    """How options are read: --thrusters.no-enabled too where that is so anyway."""
+    """Markers of tyro. None, so that --thrusters.no-enabled exists even where it is the default."""
 
     @classmethod
     def defaults(cls, words: Sequence[str]) -> Self:
-        """Returns the options that the others change: with the parameters of --config, or else of --preset."""
+        """Returns the default options, with the parameters of --config or --preset."""
         (name, _), (file, _) = (take_option(words, flag) for flag in ("--preset", "--config"))
         if name and file:
             raise UserError("expected --preset or --config, got both: the file names its preset")
         return cls(parameters=from_toml(read_small_text(Path(file))) if file else preset(name or "classic"))
 
     def chosen(self) -> Parameters:
-        """Returns the parameters with the named stages switched, and what the targets ask for."""
+        """Returns the parameters with stages switched on or off, and with the targets."""
         parameters = switched(switched(self.parameters, self.enable, True), self.disable, False)
         return with_targets(parameters, read_targets(self.targets))
 
 
 @dataclass
-class Gen(Common):
-    """Makes the ship of a seed; prints it as text unless a file is asked for."""
+class Gen(ParameterOptions):
+    """Makes the ship of a seed; prints it as text unless there is a file option."""
 
     seed: int = 0
     """Seed, from 0 to 2**64 - 1."""
@@ -94,21 +94,21 @@ class Gen(Common):
     strict: bool = False
     """Fail if no attempt gives a valid ship."""
     builder: str = "hand"
-    """Who places the parts: hand (the generator), best:N, learned, or a player such as build:hopeful,depth=1; one attempt."""
+    """Builder of the ship: hand (the generator), best:N, learned, or a player such as build:hopeful,depth=1; one attempt."""
     save_config: Path | None = None
     """File for all parameters as TOML."""
 
 
 @dataclass
 class Check:
-    """Checks ship files against the rules; names each broken rule and where."""
+    """Checks ship files against the rules; prints each broken rule and its place."""
 
     files: tyro.conf.Positional[tuple[Path, ...]]
     """Ship files (JSON)."""
 
 
 @dataclass
-class Stats(Common):
+class Stats(ParameterOptions):
     """Makes the ships of many seeds and prints validity, quality and its terms, diversity and speed."""
 
     seeds: str = "0:1000"
@@ -120,12 +120,12 @@ class Stats(Common):
     processes: int = 1
     """Processes that make ships at the same time."""
     cluster: str = ""
-    """Ray cluster that makes them instead: auto (the one this machine belongs to), local (--processes cores of this machine,
+    """Ray cluster that makes the ships instead: auto (the one this machine belongs to), local (--processes cores of this machine,
     1: all) or HOST:PORT."""
 
 
 @dataclass
-class Gallery(Common):
+class Gallery(ParameterOptions):
     """Draws the ships of several seeds on one contact sheet."""
 
     seeds: str = "0:12"
@@ -154,26 +154,26 @@ def gen(options: Gen) -> WithStatus:
     if not save_files(options, generator, ship):
         yield from (line.rstrip() for line in ship.text.splitlines() if line.strip())
     state = "valid" if ship.valid else "not valid: " + ", ".join(ship.reasons)
-    said = f"{state}, quality {ship.stats['quality']:.3f}, {ship_hash(ship)[:16]}"
-    yield f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {said}"
+    summary = f"{state}, quality {ship.stats['quality']:.3f}, {ship_hash(ship)[:16]}"
+    yield f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {summary}"
     return int(not ship.valid)
 
 
 def built(options: Gen, parameters: Parameters) -> Ship:
-    """Returns the ship that a builder makes of the hull and requests of the seed's first attempt."""
+    """Returns the ship of a builder, on the hull and requests of the seed's first attempt."""
     from leafwise.envs.registry import game
     from leafwise.envs.starship.ship import reported
     from leafwise.training.starship.builders import builder
 
     if options.story or options.strict:
-        raise UserError("expected --builder without --story and --strict")
-    place = game("starship", parameters=parameters, targets=options.targets, hull=options.hull or "")
-    row = builder(options.builder, place)(options.seed).row
-    return reported(row, place.tables().ship, parameters, options.seed)
+        raise UserError("expected --builder without --story and --strict, got them together")
+    building_game = game("starship", parameters=parameters, targets=options.targets, hull=options.hull or "")
+    row = builder(options.builder, building_game)(options.seed).row
+    return reported(row, building_game.tables().ship, parameters, options.seed)
 
 
 def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
-    """Writes the ship and its pictures to the files that the options name; returns whether there are any."""
+    """Writes the ship and its pictures to the files of the options; returns whether there are any."""
     from leafwise.envs.starship import draw
 
     def story() -> bytes:

@@ -133,8 +133,12 @@ def test_readme_blocks_run(code, shown, tmp_path):
     run_block(code, shown, tmp_path)
 
 
+REFERENCE = {ROOT / "docs/api.md", ROOT / "docs/search.md"}
+"""Pages whose examples `tests/docs/test_reference.py` runs."""
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(("code", "shown"), list(blocks(sorted((ROOT / "docs").rglob("*.md")))))
+@pytest.mark.parametrize(("code", "shown"), list(blocks(sorted({*(ROOT / "docs").rglob("*.md")} - REFERENCE))))
 def test_blocks_of_the_documentation_run_and_print_what_the_page_shows(code, shown, tmp_path):
     run_block(code, shown, tmp_path)
 

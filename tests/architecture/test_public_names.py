@@ -137,6 +137,34 @@ def test_public_functions_and_classes_are_described(module: typing.Any) -> None:
             assert getattr(thing, "__doc__", None), name
 
 
+def functions_of(thing: Any) -> Iterator[Any]:
+    """Yields a public function, or what a public class checks its parts by and its public methods."""
+    if inspect.isclass(thing):
+        for name, member in vars(thing).items():
+            member = getattr(member, "fget", None) or getattr(member, "func", member)
+            written = inspect.isfunction(member) and member.__code__.co_filename != "<string>"  # by a dataclass
+            if written and (name[0] != "_" or name in ("__init__", "__post_init__", "__call__")):
+                yield inspect.unwrap(member)
+    elif inspect.isfunction(thing):
+        yield inspect.unwrap(thing)
+
+
+@pytest.mark.parametrize("module", [leafwise, authoring], ids=lambda module: module.__name__)
+def test_what_a_public_function_raises_is_in_its_docstring(module: typing.Any) -> None:
+    silent, raising = [], 0
+    for name in module.__all__:
+        thing = getattr(module, name)
+        for function in functions_of(thing):
+            if "raise UserError(" in inspect.getsource(function) or "raise ContractError(" in inspect.getsource(
+                function
+            ):
+                said = f"{function.__doc__}{thing.__doc__ if function.__name__.startswith('__') else ''}"
+                raising += 1
+                silent += [] if re.search(r"\b[Rr]aises\b", said) else [f"{name}.{function.__name__}"]
+    assert raising > 5
+    assert silent == []
+
+
 def test_public_names_bring_no_torch() -> None:
     code = "import sys, leafwise, leafwise.authoring; [getattr(leafwise, name) for name in leafwise.__all__]"
     told = "print(sorted({'torch', 'stable_baselines3', 'ray', 'pettingzoo'} & set(sys.modules)))"

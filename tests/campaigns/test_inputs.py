@@ -120,11 +120,11 @@ def is_read(read: Callable[[], object], said_with: str = "") -> bool:
     try:
         read()
     except ValueError as problem:
-        said = str(problem)
-        assert said
-        assert said_with in said, said
-        assert "\n" not in said, said
-        assert len(said) < 600, said
+        error = str(problem)
+        assert error
+        assert said_with in error, error
+        assert "\n" not in error, error
+        assert len(error) < 600, error
         return False
     return True
 
@@ -145,8 +145,8 @@ def test_model_files(name: str, campaign: Campaign, tmp_path: Path) -> None:
                 data[rng.randrange(rng.choice((64, 4000, len(data))))] = rng.randrange(256)
             path.write_bytes(data[: rng.choice((len(data), rng.randrange(len(data))))])
             if quick(partial(is_read, partial(leafwise.load, path), "expected")):
-                again, told = load_tensors(path)
-                assert told == metadata
+                again, loaded = load_tensors(path)
+                assert loaded == metadata
                 assert all(np.array_equal(again[name], tensor) for name, tensor in tensors.items())
             yield
 

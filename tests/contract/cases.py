@@ -1,4 +1,4 @@
-"""What the contract suite runs over: every registered game, the two test games, some variants, and rows of each."""
+"""Cases of the contract suite: every registered game, the two test games, some variants, and positions of each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 """Variants to run besides the defaults and the Gymnasium ids."""
 
 LARGE = {"starship"}
-"""Games whose further ids are larger, no more: a plain twin would take minutes, and the room's own tests play them."""
+"""Games whose other ids are only larger. A plain twin would take minutes; the tests of their rooms play them."""
 
 CASES: list[Game] = list(
     dict.fromkeys(
@@ -47,11 +47,11 @@ CASES: list[Game] = list(
     )
 )
 
-MOST_SYMMETRIES = 24
-"""Symmetries tried of a game that has more."""
+MAX_SYMMETRIES = 24
+"""Maximum number of symmetries to try."""
 
 PER_KIND = 20
-"""Positions kept of each stage and of finished games, from random play and of unusual ones each."""
+"""Number of positions of each kind: stage or finished, from random play or from unusual positions."""
 
 
 @cache
@@ -62,16 +62,16 @@ def twin(g: Game) -> Any:
 
 @cache
 def some_symmetries(g: Game) -> tuple[int, ...]:
-    """Returns every symmetry, or the first and last and some between where they are many."""
-    if g.symmetry_count <= MOST_SYMMETRIES:
+    """Returns every symmetry, or the first, the last and a random few if there are more than `MAX_SYMMETRIES`."""
+    if g.symmetry_count <= MAX_SYMMETRIES:
         return tuple(range(g.symmetry_count))
-    between = Random(g.symmetry_count).sample(range(1, g.symmetry_count - 1), MOST_SYMMETRIES - 2)
+    between = Random(g.symmetry_count).sample(range(1, g.symmetry_count - 1), MAX_SYMMETRIES - 2)
     return (0, *sorted(between), g.symmetry_count - 1)
 
 
 @cache
 def positions(g: Game) -> tuple[State, ...]:
-    """Returns positions of every stage: from random games, and from a few plies behind unusual positions."""
+    """Returns positions of every stage, from random games and from a few plies after unusual positions."""
     kept: dict[tuple[str, bool, bool], dict[State, None]] = {}
     rng = Random(7)
 
@@ -82,12 +82,12 @@ def positions(g: Game) -> tuple[State, ...]:
         walk(g.start(), seed, 150, lambda state: keep(state, False))
     for k, text in enumerate(twin(g).unusual(rng)):
         walk(g.parse(text), 900_100 + k, 5, lambda state: keep(state, True))
-    found = [s for kind in kept.values() for s in rng.sample(list(kind), min(PER_KIND, len(kind)))]
-    return tuple(dict.fromkeys(found))
+    drawn = [s for kind in kept.values() for s in rng.sample(list(kind), min(PER_KIND, len(kind)))]
+    return tuple(dict.fromkeys(drawn))
 
 
 def walk(state: State, seed: int, decisions: int, visit: Any) -> None:
-    """Plays at random to the end or for some decisions, and shows every row on the way, chance stages too."""
+    """Plays at random to the end or for some decisions; calls `visit` with every state, chance nodes too."""
     rng, stream = Random(seed), new_stream(seed)
     while decisions and not state.is_terminal:
         visit(state)
@@ -99,9 +99,9 @@ def walk(state: State, seed: int, decisions: int, visit: Any) -> None:
     visit(state)
 
 
-def some(items: Sequence[T], most: int = 12) -> list[T]:
-    """Returns all items, or a random few where there are many: some games have hundreds of actions."""
-    return list(items) if len(items) <= 2 * most else sorted(Random(len(items)).sample(items, most))  # type: ignore[type-var]
+def some(items: Sequence[T], limit: int = 12) -> list[T]:
+    """Returns all items, or `limit` random ones if there are many: some games have hundreds of actions."""
+    return list(items) if len(items) <= 2 * limit else sorted(Random(len(items)).sample(items, limit))  # type: ignore[type-var]
 
 
 def decisions_of(g: Game) -> list[State]:

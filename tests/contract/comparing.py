@@ -1,4 +1,4 @@
-"""Compares one position with the naive twin's answer."""
+"""Compares a position with the game's naive twin."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from leafwise.envs.core.contract.state import State
 
 
 @cache
-def door(game: Game) -> RuleCaller:
-    """Returns what asks a game's rules."""
+def caller(game: Game) -> RuleCaller:
+    """Returns the caller of a game's rules, one per game."""
     return RuleCaller(game, PLAYED)
 
 
 def compare(state: State) -> None:
-    """Compares all that the rules say of a position; raises RuleFault where the twin says otherwise."""
-    asked = door(state.game)
-    compare_with_twin(in_words(asked, state.row), twin(state.game))
+    """Compares every answer of the rules with the twin's; raises RuleFault if one differs."""
+    compare_with_twin(in_words(caller(state.game), state.row), twin(state.game))

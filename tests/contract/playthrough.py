@@ -1,7 +1,7 @@
-"""Lists what the whole API answers along one game: `python -m contract.playthrough` prints it for every case.
+"""Lists the answers of the whole API along one game: `python -m contract.playthrough` prints the listing of every case.
 
-With a seed as its argument it prints listing after listing of random games from that seed on, each closed by a line `END`.
-The listing is compared with stored files, with a run of plain Python, and with a build that checks every index.
+With a seed as its argument it prints endless listings of random games from that seed on; a line `END` closes each. Tests compare
+the listing with stored files, with a run of plain Python, and with a build that checks every index.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leafwise.envs.core.gym.observation import new_observations, reader
 
 SEED = 900_000
 DETAILED = 30
-"""Rows listed in full; of later ones only the text and what happened."""
+"""Number of rows listed in full; later ones have only their text and the action or outcome."""
 SHOWN_OUTCOMES = 6
 END = "end of a listing\n"
 
@@ -34,7 +34,7 @@ def number(x: float) -> str:
 
 
 def shortened(words: list[str]) -> str:
-    """Returns the words, or of very many the first and a checksum of all."""
+    """Returns the words, or the first 60 and a checksum if there are more than 200."""
     text = " ".join(words)
     if len(words) <= 200:
         return text
@@ -42,7 +42,7 @@ def shortened(words: list[str]) -> str:
 
 
 def playthrough(game: Game, seed: int = SEED) -> str:
-    """Returns the listing of one random game: each row's text, then what the API says of it, indented."""
+    """Returns the listing of one random game: each position's text and the answers of the API, indented."""
     rng, stream, state = Random(seed), new_stream(seed), game.start()
     lines = [repr(game), f"actions: {shortened(list(game.actions))}", f"stages: {' '.join(game.stages)}"]
     for k in range(400):
@@ -68,13 +68,13 @@ def evaluators(game: Game) -> list[Evaluator]:
 
 
 def listing(game: Game, seed: int = SEED) -> str:
-    """Returns the listing of a game, and of a few positions that random play seldom meets."""
+    """Returns the listing of a game and of a few positions that are rare in random play."""
     states = [game.parse(text) for text in twin(game).unusual(Random(seed))][:8]
     return playthrough(game, seed) + "".join(f"{line}\n" for s in states for line in [str(s), *details(game, s)])
 
 
 def details(game: Game, state: State) -> list[str]:
-    """Returns lines that say everything about one position."""
+    """Returns the answers of the API in a position, one a line."""
     T, rows = game.tables(), np.array([state.row])
     O = new_observations(game, 1)
     game.rules.observe(rows, FIRST, O, FIRST, T)
@@ -86,8 +86,8 @@ def details(game: Game, state: State) -> list[str]:
     seen = reader(O)()
     for name, array in seen.items() if isinstance(seen, dict) else [("observation", seen)]:
         lines.append(f"{name}: {shortened([number(float(x)) for x in array.ravel()])}")
-    asked = [e for e in evaluators(game) if state.stage in ("decision", *e.stages)]
-    lines += [f"score {e.name}: {number(state.value(e))}" for e in asked]
+    leaves = [e for e in evaluators(game) if state.stage in ("decision", *e.stages)]
+    lines += [f"score {e.name}: {number(state.value(e))}" for e in leaves]
     images = {k: state.transformed(k) for k in some_symmetries(game) if k}
     lines += [f"symmetry {k}: {image}" for k, image in images.items()][:2]
     if len(state.legal_actions) > len(some(state.legal_actions)):
@@ -105,7 +105,7 @@ def details(game: Game, state: State) -> list[str]:
 
 
 def listings_from(seed: int) -> Iterator[str]:
-    """Yields the listings of random games without end, of each case in turn."""
+    """Yields endless listings of random games, of each case in turn."""
     for k in count(seed):
         for case in CASES:
             yield listing(case, k)

@@ -1,4 +1,4 @@
-"""Texts that nobody should type, and what a game is to answer."""
+"""Invalid texts, and the check of a game's error."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ HUGE = ["9" * 5000, "1 " * 20_000, "/" * 5000, "a=b " * 5000, "(" * 5000]
 
 
 def assert_one_clear_line(game: Game, text: str) -> None:
-    """Checks that a text is read, or refused with a UserError of one short line in the game's name."""
+    """Checks that a text is read, or raises a UserError with one short line that begins with the game's name."""
     try:
         state = game.parse(text)
     except UserError as problem:
-        refused = problem
+        error = problem
     else:
         assert game.parse(str(state)) == state
         return
-    assert type(refused) is UserError  # others are defects
-    message = str(refused)
+    assert type(error) is UserError  # other errors are bugs
+    message = str(error)
     assert message.startswith(f"{game.name}: ")
     assert "expected" in message
     assert "\n" not in message

@@ -1,4 +1,4 @@
-"""Asserts that two answers of environments are the same, down to types and bytes."""
+"""Compares results of environments by type and bytes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 
 
-def assert_same(mine: Any, theirs: Any, where: str = "") -> None:
-    """Asserts that two nested results are equal to the type and the byte."""
-    assert type(mine) is type(theirs), where
-    if isinstance(mine, dict):
-        assert set(mine) == set(theirs), where
-        for key in mine:
-            assert_same(mine[key], theirs[key], f"{where}/{key}")
-    elif isinstance(mine, np.ndarray):
-        assert mine.dtype == theirs.dtype, where
-        assert mine.shape == theirs.shape, where
-        if mine.dtype == object:
-            for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+def assert_same(first: Any, second: Any, where: str = "") -> None:
+    """Asserts that two nested results have the same types and bytes."""
+    assert type(first) is type(second), where
+    if isinstance(first, dict):
+        assert set(first) == set(second), where
+        for key in first:
+            assert_same(first[key], second[key], f"{where}/{key}")
+    elif isinstance(first, np.ndarray):
+        assert first.dtype == second.dtype, where
+        assert first.shape == second.shape, where
+        if first.dtype == object:
+            for i, (a, b) in enumerate(zip(first, second, strict=True)):
                 assert_same(a, b, f"{where}/{i}")
         else:
-            assert (mine == theirs).all(), where
-    elif isinstance(mine, tuple):
-        for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            assert (first == second).all(), where
+    elif isinstance(first, tuple):
+        for i, (a, b) in enumerate(zip(first, second, strict=True)):
             assert_same(a, b, f"{where}/{i}")
     else:
-        assert mine == theirs, where
+        assert first == second, where

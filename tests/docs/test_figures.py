@@ -39,7 +39,7 @@ ALLOWED = {
     "docs/howto/environments.md": ("100", "135", "2304"),  # actions
     "docs/howto/leaf.md": ("256",),  # megabytes of a file
     "docs/howto/speed.md": ("98.8 %",),  # what eleven rounds allow
-    "docs/howto/web.md": ("200", "256"),  # positions that are compared, SHA-256
+    "docs/howto/web-export.md": ("200", "256"),  # positions that are compared, SHA-256
     "docs/methods/alphazero.md": ("256",),  # games side by side
     "docs/methods/ntuple-td.md": ("768", "1536"),  # tiles
     "docs/notebooks/friday.ipynb": ("200",),  # games of a study
@@ -127,7 +127,7 @@ def test_marks_are_filled_and_tables_replaced(tmp_path: Path, monkeypatch: pytes
             "a <!-- fig: study: won = {mean} -->": "expected <!-- fig: SET: KEY = FORM -->",
             "<!-- fig: study: won = {mean} --><!-- /fig -->": "expected words before <!-- fig",
             "a <!-- fig: study: `a` = {mean} --><!-- /fig -->": "expected <!-- fig: SET: KEY = FORM -->",
-            "<!-- table: u -->\n<!-- /table -->": "expected a table of experiments/results/tables.toml, got 'u'",
+            "<!-- table: u -->\n<!-- /table -->": "expected a table of experiments/results/tables.toml or of options, got 'u'",
         }.items():
             with pytest.raises(UserError, match=re.escape(said)):
                 filled(wrong)

@@ -49,3 +49,8 @@ def test_a_page_names_every_tag(method: str) -> None:
     assert missing == set()
     for part in ("## What it learns", "## What it logs", "## Deviations from the paper", "## Options"):
         assert part in page
+
+
+@pytest.mark.parametrize("method", sorted(PAGES))
+def test_a_page_has_the_table_of_its_options(method: str) -> None:
+    assert f"<!-- table: {method}-options -->" in (ROOT / f"docs/methods/{method}.md").read_text(encoding="utf-8")

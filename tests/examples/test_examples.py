@@ -52,7 +52,7 @@ def test_a_name_that_cannot_be_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     assert run(["new", *words]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert problem in said
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert problem in error
     assert [path.name for path in tmp_path.iterdir()] == ["there"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leafwise.envs.trilobite.solver import TrilobiteSolver
-from leafwise.experiments.study import Program
+from leafwise.experiments.study import LineProgram
 from leafwise.experiments.trilobite.critical import __main__ as study
 from leafwise.experiments.trilobite.critical import positions
 
@@ -49,30 +49,30 @@ def test_late_positions_are_solved_alike_by_a_table_of_another_size() -> None:
 
 def test_a_position_in_which_every_move_loses_is_not_critical() -> None:
     open_three = positions.after("2233")  # the first has two in a row with both ends open: any third chip there wins
-    assert positions.judged(positions.Config(), positions.OPENING, open_three, (1, 1, 2, 2)) is None
+    assert positions.row_of(positions.Config(), positions.OPENING, open_three, (1, 1, 2, 2)) is None
     assert positions.after("22334").legal_actions == (0, 1, 2, 3, 4, 5, 6)
 
 
 def test_a_program_is_judged_and_plays() -> None:
-    some, opening = LATE[:20], positions.Position(positions.OPENING, "44444" + "1122766", "D", "DLLLLLL")
-    with Program(command(LEFTMOST)) as program:
-        found = study.go_on(lambda: study.asked("", program), study.Perfect, {}, some, [opening], 0)
-        assert found is not None
+    some, opening = LATE[:20], positions.PositionRow(positions.OPENING, "44444" + "1122766", "D", "DLLLLLL")
+    with LineProgram(command(LEFTMOST)) as program:
+        known = study.go_on(lambda: study.timed_player("", program), study.Perfect, {}, some, [opening], 0)
+        assert known is not None
         expected = "".join(str(int(p.columns[p.state.legal_actions[0]] == p.value)) for p in some)
-        assert found["kept"] == expected
-        assert found["ms"] > 0
-        ends = study.go_on(lambda: study.asked("", program), study.Perfect, found, some, [opening], 0)
+        assert known["kept"] == expected
+        assert known["ms"] > 0
+        ends = study.go_on(lambda: study.timed_player("", program), study.Perfect, known, some, [opening], 0)
     assert ends is not None
     assert (ends["empty"], len(ends["openings"])) == ("", 2)
     assert set(ends["openings"]) <= set("WDL")
-    lines = study.kept_table(some, {"leftmost": found}, some[0].kind)  # type: ignore[arg-type]
+    lines = study.kept_table(some, {"leftmost": known}, some[0].kind)  # type: ignore[arg-type]
     assert f"| {expected.count('1') / 20:.1%} (" in lines[-1]
 
 
 def test_a_player_has_a_row_when_it_has_answered_all() -> None:
-    found = {"kept": "1" * len(LATE), "ms": 1.0}
-    assert study.go_on(lambda: study.asked("nobody"), study.Perfect, found, LATE, [], 0) is None
-    assert study.kept_table(ROWS, {"x": found}, "played")[-1].startswith("|---")  # type: ignore[arg-type]
+    known = {"kept": "1" * len(LATE), "ms": 1.0}
+    assert study.go_on(lambda: study.timed_player("nobody"), study.Perfect, known, LATE, [], 0) is None
+    assert study.kept_table(ROWS, {"x": known}, "played")[-1].startswith("|---")  # type: ignore[arg-type]
 
 
 def test_the_first_openings_are_of_all_lengths_alike() -> None:
@@ -89,21 +89,21 @@ def test_the_first_openings_are_of_all_lengths_alike() -> None:
     ("script", "message"),
     [
         ("print('8', flush=True); input()", "^expected a column from .* at an empty line, got '8'$"),
-        ("pass", "^expected a column from .* at an empty line, got its end$"),
+        ("pass", "^expected a column from .* at an empty line, got the end of the program$"),
         ("import time; time.sleep(60)", "^expected a column from .* at an empty line within 1 s, got none$"),
     ],
 )
 def test_a_wrong_answer_is_one_line(script: str, message: str) -> None:
-    with Program(command(script), patience=1) as program, pytest.raises(ValueError, match=message):
-        study.asked("", program)[0]("", positions.CONNECT_FOUR.start())
+    with LineProgram(command(script), timeout=1) as program, pytest.raises(ValueError, match=message):
+        study.timed_player("", program)[0]("", positions.CONNECT_FOUR.start())
 
 
 def test_what_was_found_with_another_model_is_not_known(tmp_path: Path) -> None:
     here, model = study.known(study.Config(out=tmp_path))
     assert {"search:lines,depth=2", "search:learned,depth=2"} <= set(here)
     assert here["search:learned,depth=2"]["model"] == model
-    told = json.loads(Path(study.__file__).with_name("scores.json").read_text())
-    told["results"]["search:learned,depth=2"]["model"] = "another"
-    (tmp_path / "scores.json").write_text(json.dumps(told))
+    scores = json.loads(Path(study.__file__).with_name("scores.json").read_text())
+    scores["results"]["search:learned,depth=2"]["model"] = "another"
+    (tmp_path / "scores.json").write_text(json.dumps(scores))
     later, _ = study.known(study.Config(out=tmp_path))
     assert set(here) - set(later) == {"search:learned,depth=2"}

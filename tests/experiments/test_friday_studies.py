@@ -11,13 +11,13 @@ import pytest
 
 from leafwise.envs.friday import GAME
 from leafwise.experiments.friday import baselines, learned, strength
-from leafwise.experiments.friday.baselines import LEVELS, Entry, Outcome
+from leafwise.experiments.friday.baselines import LEVELS, Entry, GameOutcome
 from leafwise.experiments.friday.strength import Point
 from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.calibration import calibration
 from leafwise.training.evaluation.statistics import mean_interval, share_interval
 
-SMALL = (Point(1, 1, 5), Point(10, 2, 4, judged=True), Point(10, 2, 3, "mcts"), Point(1000, 4, 2))
+SMALL = (Point(1, 1, 5), Point(10, 2, 4, keep_chances=True), Point(10, 2, 3, "mcts"), Point(1000, 4, 2))
 
 
 def test_hand_made_players_go_on_where_they_were(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +42,7 @@ def test_hand_made_players_go_on_where_they_were(tmp_path: Path, capsys: pytest.
 
 
 def test_figures_of_hand_made_players() -> None:
-    outcomes = [Outcome(k % 3 == 0, 7 * k - 20, k % 4, 10 + k, 0.25) for k in range(9)]
+    outcomes = [GameOutcome(k % 3 == 0, 7 * k - 20, k % 4, 10 + k, 0.25) for k in range(9)]
     whole = baselines.figures(outcomes)
     parts = baselines.figures(outcomes[4:], baselines.figures(outcomes[:4]))
     assert json.loads(json.dumps(parts)) == json.loads(json.dumps(whole))
@@ -60,21 +60,21 @@ def test_figures_of_the_learned_leaf() -> None:
         {"games": 2, "wins": w, "decisions": 100.0, "ms": ms, "tenths": calibration(values[here], won[here])[1]}
         for w, ms, here in ((1, 1.0, slice(0, 200)), (2, 3.0, slice(200, 400)))
     ]
-    found, (error, tenths) = learned.together(blocks), calibration(values, won)
-    assert (found["games"], found["mean"], found["ms"]) == (4, 0.75, 2.0)
-    assert found["calibration_error"] == pytest.approx(error)
-    assert [t["decisions"] for t in found["tenths"]] == [t["decisions"] for t in tenths]
+    result, (error, tenths) = learned.together(blocks), calibration(values, won)
+    assert (result["games"], result["mean"], result["ms"]) == (4, 0.75, 2.0)
+    assert result["calibration_error"] == pytest.approx(error)
+    assert [t["decisions"] for t in result["tenths"]] == [t["decisions"] for t in tenths]
 
 
 def test_it_tells_where_intervals_lie_apart_and_players_their_limits() -> None:
     results: dict[str, dict[str, float]] = {}
     for level in LEVELS:
         results |= {f"1 ms, level {level}, {n}": {"ci_low": 0.1 * level, "ci_high": 0.25} for n in learned.LEAVES}
-    told = learned.apart(results, "1 ms")
-    assert told == "The interval of the learned leaf lies above all others at level 3, 4, not at level 1, 2."
+    sentence = learned.separation_line(results, "1 ms")
+    assert sentence == "The interval of the learned leaf lies above all others at level 3, 4, not at level 1, 2."
     texts = (f"search:pirates,{learned.limit(kind, 100)}" for kind in ("depth 2", "10 ms"))
-    found = [player(text, GAME) for text in (*texts, strength.PLAN[0].player("pirates"))]
-    searches = [one.search for one in found if isinstance(one, SearchPlayer)]
+    players = [player(text, GAME) for text in (*texts, strength.PLAN[0].player("pirates"))]
+    searches = [one.search for one in players if isinstance(one, SearchPlayer)]
     assert (searches[0].depth, searches[0].options.nodes) == (2, 100)
     assert [(search.seconds, search.options.clock) for search in searches[1:]] == [(0.01, "cpu"), (0.001, "cpu")]
 
@@ -82,14 +82,14 @@ def test_it_tells_where_intervals_lie_apart_and_players_their_limits() -> None:
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, list[int]]]:
     """Stands in for games, every other of which is won, and notes what is played."""
-    found: list[tuple[str, int, list[int]]] = []
+    played: list[tuple[str, int, list[int]]] = []
 
-    def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> Sequence[Outcome]:
-        found.append((entry.player, entry.level, [seed - strength.FIRST_SEED for seed in seeds]))
-        return [Outcome(seed % 2 == 0, 50, 3, 100, 0.1, (0.5, 0.57, 1.0)) for seed in seeds]
+    def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> Sequence[GameOutcome]:
+        played.append((entry.player, entry.level, [seed - strength.FIRST_SEED for seed in seeds]))
+        return [GameOutcome(seed % 2 == 0, 50, 3, 100, 0.1, (0.5, 0.57, 1.0)) for seed in seeds]
 
     monkeypatch.setattr(strength, "play_block", play_block)
-    return found
+    return played
 
 
 def test_strength_is_kept_by_blocks_and_a_stopped_study_goes_on(
@@ -116,12 +116,12 @@ def test_strength_is_kept_by_blocks_and_a_stopped_study_goes_on(
     page = (tmp_path / "strength.md").read_text()
     again = "`friday search:friday,seconds=1.0,clock=cpu --level N --games 2 --seed 2000000`"
     low, high = share_interval(3, 5)
-    for told in (
+    for text in (
         f"| 1 ms | 60.0% ({low:.1%} to {high:.1%}; 5)",
         again,
         "| MCTS, 10 ms | - | 66.7%",
         "| 10 ms | 2 | 4 | 0.",
     ):
-        assert told in page
+        assert text in page
     assert (tmp_path / "strength.png").stat().st_size > 1000
     assert sum(point.hours(point.games) for point in strength.PLAN) < 18

@@ -28,12 +28,12 @@ def test_the_settings_of_an_id_are_those_of_the_algorithm(name: str) -> None:
     from sb3_contrib import MaskablePPO
 
     assert id_of(find_variant(*game_and_options(name))) == f"leafwise/{name}-v0"
-    found = settings_of(FILE, f"leafwise/{name}-v0")
-    assert found.keys() <= OURS | inspect.signature(MaskablePPO).parameters.keys()
-    assert found["n_envs"] * found["n_steps"] % found["batch_size"] == 0
-    seen = found.get("env_kwargs", {}).get("observation", "default")
+    settings = settings_of(FILE, f"leafwise/{name}-v0")
+    assert settings.keys() <= OURS | inspect.signature(MaskablePPO).parameters.keys()
+    assert settings["n_envs"] * settings["n_steps"] % settings["batch_size"] == 0
+    seen = settings.get("env_kwargs", {}).get("observation", "default")
     space = find_variant(*game_and_options(name)).observation_space(seen)
-    assert found["policy"] == ("MultiInputPolicy" if isinstance(space, gym.spaces.Dict) else "MlpPolicy")
+    assert settings["policy"] == ("MultiInputPolicy" if isinstance(space, gym.spaces.Dict) else "MlpPolicy")
 
 
 WRONG = {
@@ -56,7 +56,7 @@ def test_files_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Has runs and games take no time; returns the commands of the runs."""
     commands: list[list[str]] = []
 
@@ -73,7 +73,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_the_study_trains_by_settings_and_by_defaults_and_goes_on(asked: list[list[str]], tmp_path: Path) -> None:
+def test_the_study_trains_by_settings_and_by_defaults_and_goes_on(commands: list[list[str]], tmp_path: Path) -> None:
     words = [
         "--out",
         str(tmp_path),
@@ -87,13 +87,13 @@ def test_the_study_trains_by_settings_and_by_defaults_and_goes_on(asked: list[li
         "Cassis",
     ]
     assert learners.main([*words, "Threes"]) == 0
-    assert len(asked) == 4
-    assert [SETTINGS in line for line in asked] == [True, False, True, False]
+    assert len(commands) == 4
+    assert [SETTINGS in line for line in commands] == [True, False, True, False]
     page = (tmp_path / "learners.md").read_text()
     assert "| `leafwise/Cassis-v0` | settings | 2 minutes | 7,000 | 25% (0% to 50%) |" in page
     assert "| `leafwise/Threes-v0` | defaults | 2 minutes | 7,000 | 0.125 (0.000 to 0.500) |" in page
     assert learners.main(words) == 0
-    assert len(asked) == 4
+    assert len(commands) == 4
 
 
 def test_the_page_on_learners_has_the_table_of_the_study() -> None:
@@ -105,13 +105,13 @@ def test_the_page_on_learners_has_the_table_of_the_study() -> None:
 
 @pytest.mark.long
 def test_optuna_begins_with_the_settings_and_goes_on(
-    asked: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    commands: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("optuna")
     monkeypatch.chdir(ROOT)
     for trials in (2, 3):
         assert tune.main(["--trials", str(trials), "--runs", str(tmp_path)]) == 0
-    assert len(asked) == 3
+    assert len(commands) == 3
     usual = settings_of(FILE, "leafwise/Cassis-v0")
     first = settings_of(str(tmp_path / "Cassis-2min" / "trial-0.yml"), "leafwise/Cassis-v0")
     assert first == {**usual, "gamma": 0.99}

@@ -13,7 +13,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study import PlacedStudy, Results
+from leafwise.experiments.study import DistributedStudy, Results
 from leafwise.experiments.study import matches as runner
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_figures, points_table
 from leafwise.training.evaluation.arena import evaluate
@@ -24,7 +24,7 @@ TRAP = leafwise.game("trap", size=3)
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
+class Config(DistributedStudy):
     """A study of one match."""
 
     games: int = 4
@@ -44,8 +44,8 @@ STUDY = MatchStudy("games", matches, page)
 
 
 def kept(folder: Path) -> dict[str, dict[str, object]]:
-    found: dict[str, dict[str, object]] = json.loads((folder / "games.json").read_text())
-    return found
+    games: dict[str, dict[str, object]] = json.loads((folder / "games.json").read_text())
+    return games
 
 
 def test_a_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,9 @@ def test_games_of_another_network_are_played_anew(tmp_path: Path) -> None:
 
 
 def test_a_game_that_would_be_the_same_again_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^a match: expected a game of chance, or for one, got 'cassis'$"):
+    with pytest.raises(
+        ValueError, match=r"^a match: expected a game with chance, or a single-player game, got 'cassis'$"
+    ):
         Match("a match", leafwise.game("cassis"), "greedy", 4, "random")
 
 
@@ -89,22 +91,22 @@ def test_the_network_is_told_by_its_file() -> None:
 
 
 def test_figures_are_of_pairs_and_worked_out_each_time(tmp_path: Path) -> None:
-    found = points_figures({"scores": [1.0, -1.0, 1.0, 1.0, 1.0, 0.0]})
-    assert found["share"] == pytest.approx(0.75)
-    assert found["ci_low"] <= 0.75 <= found["ci_high"]
-    assert found["elo"] > 0
+    points = points_figures({"scores": [1.0, -1.0, 1.0, 1.0, 1.0, 0.0]})
+    assert points["share"] == pytest.approx(0.75)
+    assert points["ci_low"] <= 0.75 <= points["ci_high"]
+    assert points["elo"] > 0
     scores = [1.0, -1.0, 1.0, 1.0]
-    told = {"player": "greedy", "opponent": "random", "first_seed": 920_000, "scores": scores} | dict.fromkeys(
-        found, 0.0
+    entry = {"player": "greedy", "opponent": "random", "first_seed": 920_000, "scores": scores} | dict.fromkeys(
+        points, 0.0
     )
-    (tmp_path / "games.json").write_text(json.dumps({"a match": told}))
+    (tmp_path / "games.json").write_text(json.dumps({"a match": entry}))
     STUDY(Config(tmp_path, tmp_path))
-    assert kept(tmp_path)["a match"] == told | points_figures({"scores": scores})
+    assert kept(tmp_path)["a match"] == entry | points_figures({"scores": scores})
     assert "| a match | 4 | 3 / 0 / 1 | 75.0% (" in (tmp_path / "games.md").read_text()
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("entry", "expected"),
     [
         ({"player": "greedy", "scores": [1.0, -1.0]}, "expected games of first_seed 920000, got None"),
         ({"first_seed": 1, "scores": [1.0, -1.0]}, "expected games of first_seed 920000, got 1"),
@@ -118,8 +120,8 @@ def test_figures_are_of_pairs_and_worked_out_each_time(tmp_path: Path) -> None:
         (None, "expected a match with its scores, got None"),
     ],
 )
-def test_kept_games_of_another_start_or_form_are_refused(tmp_path: Path, found: object, expected: str) -> None:
-    (tmp_path / "games.json").write_text(before := json.dumps({"a match": found}))
+def test_kept_games_of_another_start_or_form_are_refused(tmp_path: Path, entry: object, expected: str) -> None:
+    (tmp_path / "games.json").write_text(before := json.dumps({"a match": entry}))
     with pytest.raises(UserError, match=f"^a match: {re.escape(expected)}.*; give another --data and --out$"):
         STUDY(Config(tmp_path, tmp_path))
     assert (tmp_path / "games.json").read_text() == before

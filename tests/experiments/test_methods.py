@@ -13,7 +13,7 @@ import pytest
 
 import leafwise.experiments.methods.__main__ as methods
 from leafwise.experiments.methods import newcomers
-from leafwise.experiments.methods.__main__ import LIKELIEST, PLANS, Plan, Way, trained, words_of
+from leafwise.experiments.methods.__main__ import LIKELIEST, PLANS, GamePlan, Way, trained, words_of
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import method_of, with_recipe
 from leafwise.training.runs.run_options import parse_options
@@ -39,19 +39,19 @@ def test_every_way_of_a_plan_is_a_run_that_there_is(name: str, tmp_path: Path) -
         config, _ = parse_options(method_of(name, words[3]).options, line, "x")
         assert config.total_steps == round(30 * way.steps)
         assert (config.game, config.variant) == (name, plan.variant)
-        own = ["--variant", plan.variant, "--run", str(tmp_path / "run")]
+        options = ["--variant", plan.variant, "--run", str(tmp_path / "run")]
         recipe = words_of(name, plan, word, way, tmp_path / "run", 0)
-        assert recipe == [module, *words[:4], *own, *(["--network", way.network] if way.network else [])]
+        assert recipe == [module, *words[:4], *options, *(["--network", way.network] if way.network else [])]
 
 
 def test_the_dry_run_tells_the_hours_and_replay_buffers_fit_into_memory(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert methods.main(["--dry-run", "--out", str(tmp_path), "--minutes", "30"]) == 0
-    said = capsys.readouterr().out.splitlines()
+    output = capsys.readouterr().out.splitlines()
     runs = sum(len(plan.ways) for plan in PLANS.values())
-    assert len(said) == runs + 1
-    hours = float(said[-1].split(", ")[1].split()[0])
+    assert len(output) == runs + 1
+    hours = float(output[-1].split(", ")[1].split()[0])
     assert 0 < hours <= 18
     assert not list(tmp_path.iterdir())
     spaces = {name: gym.make(f"leafwise/{name}-v0").observation_space for name in ("Trap", "StarshipPlace")}
@@ -65,20 +65,20 @@ def test_the_dry_run_tells_the_hours_and_replay_buffers_fit_into_memory(
 def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ways = {"dqn": Way(10), "ppo": Way(10, policy=LIKELIEST)}
     solo, two = (
-        Plan("", "openness", ways, {1: 4, 2: 4}, "mean score"),
-        Plan("", "lines", ways, {1: 4, 2: 4}, "points against it"),
+        GamePlan("", "openness", ways, {1: 4, 2: 4}, "mean score"),
+        GamePlan("", "lines", ways, {1: 4, 2: 4}, "points against it"),
     )
     monkeypatch.setattr(methods, "PLANS", {"threes": solo, "trilobite": two})
-    asked: list[str] = []
+    calls: list[str] = []
 
     def learned(words: Any, path: Path) -> dict[str, Any]:
-        asked.append(path.name)
-        if path.name == "trilobite-ppo-30min" and asked.count(path.name) == 1:
+        calls.append(path.name)
+        if path.name == "trilobite-ppo-30min" and calls.count(path.name) == 1:
             raise KeyboardInterrupt
         return {**RUN, "curve": {"tag": "eval/best_elo", "steps": [1, 7], "values": [0.0, 9.0]}}
 
-    def played(config: Any, name: str, plan: Plan, text: str, *more: Any) -> dict[str, Any]:
-        asked.append(text)
+    def played(config: Any, name: str, plan: GamePlan, text: str, *more: Any) -> dict[str, Any]:
+        calls.append(text)
         return {"mean": 0.5, "ci_low": 0.4, "ci_high": 0.6, "games": 4, "seconds": 0.1}
 
     monkeypatch.setattr(methods, "trained", learned)
@@ -87,10 +87,10 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     assert methods.main(words) == 130
     page = (tmp_path / "methods.md").read_text()
     assert "| dqn | 30 | 60 | 7 | 100 | 50.0% (40.0% to 60.0%) |" in page
-    before = list(asked)
+    before = list(calls)
     assert methods.main(words) == 0
     run = "r/trilobite-ppo-30min"
-    assert asked[len(before) :] == [
+    assert calls[len(before) :] == [
         "trilobite-ppo-30min",
         *(f"search:{run},depth={depth}" for depth in (1, 2)),
         f"mcts:{run},prior={run},simulations=1,proofs=0",
@@ -104,16 +104,16 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     assert methods.main([*words, "--minutes", "5"]) == 0  # and so may runs of other lengths
     page = (tmp_path / "methods.md").read_text()
     assert page.count("| ppo | 30 |") == page.count("| ppo | 5 |") == 2
-    asked.clear()
+    calls.clear()
     assert methods.main([*words, "--minutes", "0", "--ways", "dqn"]) == 0  # and of their recipes
-    assert [name for name in asked if ":" not in name] == ["threes-dqn-recipe", "trilobite-dqn-recipe"]
+    assert [name for name in calls if ":" not in name] == ["threes-dqn-recipe", "trilobite-dqn-recipe"]
     page = (tmp_path / "methods.md").read_text()
     assert page.index("| dqn | its recipe |") < page.index("| dqn | 5 |")
     assert page.count("| dqn | its recipe |") == 2
     assert "| ppo | its recipe |" not in page
-    asked.clear()
+    calls.clear()
     assert methods.main([*words, "--share", "0.5"]) == 2  # other games are no part of these results
-    assert not asked
+    assert not calls
     scores = iter([0.5, 0.6, 0.7, 0.8, 0.9, 0.1, 0.2, 0.3, 0.4, 0.5])
     monkeypatch.setattr(methods, "trained", lambda words, path: {**RUN, "command": " ".join([*words[-2:], path.name])})
     monkeypatch.setattr(
@@ -124,7 +124,7 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     assert "    --seed 1 trilobite-dqn-1min-seed1\n    --seed 1 trilobite-ppo-1min-seed1\n" in page
     assert "| dqn | 5 | 70.0% (" in page
     assert (
-        "- `dqn` is significantly better than `ppo`: one of its runs beats one of the other's with probability 98% ("
+        "- `dqn` is significantly better than `ppo`. The probability that a run of `dqn` is better than a run of `ppo` is 98% ("
         in page
     )
     assert "| dqn | 1 |" not in page
@@ -132,15 +132,15 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
 
 
 def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path: Path) -> None:
-    plan = Plan("", "lines", {}, {1: 8}, "points against it", plies=2)
+    plan = GamePlan("", "lines", {}, {1: 8}, "points against it", plies=2)
 
     def measured(text: str, against: str, games: int) -> dict[str, Any]:
         file = tmp_path / f"{games}.json"
         return methods.measured(methods.Config(out=tmp_path), "trilobite", plan, text, against, games, file)
 
-    found = measured("search:lines,depth=1", "search:lines,depth=1", 8)
-    assert 0 <= found["ci_low"] <= found["mean"] <= found["ci_high"] <= 1
-    assert found["games"] == 8
+    result = measured("search:lines,depth=1", "search:lines,depth=1", 8)
+    assert 0 <= result["ci_low"] <= result["mean"] <= result["ci_high"] <= 1
+    assert result["games"] == 8
     assert measured("random", "search:lines,depth=2", 40)["mean"] < 0.4
     with pytest.raises(ValueError, match="expected players without faults, got crash of search:lines"):
         measured("search:lines,depth=1,batched=1,table_mb=1", "search:lines,depth=1", 2)
@@ -149,14 +149,14 @@ def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path:
 @pytest.mark.long
 def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
     words = ["leafwise", "train", "trilobite", "--method", "dqn", "--no-recipe", "--run", str(tmp_path / "q"), *SMALL]
-    told = trained([*words, "--match-pairs", "100", "--solver-positions", "0", "--hidden", "8", "8"], tmp_path / "q")
-    assert told["steps"] == 2000
-    assert told["memory_mb"] > 50
-    assert told["curve"]["tag"] == "eval/best_elo"
+    result = trained([*words, "--match-pairs", "100", "--solver-positions", "0", "--hidden", "8", "8"], tmp_path / "q")
+    assert result["steps"] == 2000
+    assert result["memory_mb"] > 50
+    assert result["curve"]["tag"] == "eval/best_elo"
     config: dict[str, Any] = {"game": "trilobite", "algorithm": "PPO", "minutes": 0.02, "run": str(tmp_path / "sb3")}
     newcomers.train(newcomers.Config(**config, env='{"opponent": "random"}'))
-    told = trained([], tmp_path / "sb3")
-    assert told["seconds"] >= 1.2
+    result = trained([], tmp_path / "sb3")
+    assert result["seconds"] >= 1.2
     assert (tmp_path / "sb3" / "model.zip").exists()
 
 
@@ -179,7 +179,7 @@ def test_a_newcomer_goes_on_and_runs_no_code_of_its_folder(
     config = newcomers.Config("trilobite", "", algorithm, '{"opponent": "random"}', 1e-3, run=str(path))
     config = replace(config, settings=str(file) if algorithm == "MaskablePPO" else "")
     newcomers.train(config)
-    told, old, new = json.loads((path / "config.json").read_text()), path / "model.zip", path / "new.zip"
+    first, old, new = json.loads((path / "config.json").read_text()), path / "model.zip", path / "new.zip"
     evil = {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Evil(tmp_path / "ran"))).decode()}
     with zipfile.ZipFile(old) as before, zipfile.ZipFile(new, "w") as after:
         for name in before.namelist():
@@ -191,5 +191,5 @@ def test_a_newcomer_goes_on_and_runs_no_code_of_its_folder(
     newcomers.train(replace(config, minutes=2e-3, resume=True))
     again = json.loads((path / "config.json").read_text())
     assert not (tmp_path / "ran").exists()
-    assert again["steps"] > told["steps"] > 0
-    assert again["seconds"] > told["seconds"]
+    assert again["steps"] > first["steps"] > 0
+    assert again["seconds"] > first["seconds"]

@@ -11,30 +11,30 @@ import leafwise
 from leafwise.envs.starship import SCOUT
 from leafwise.envs.starship import statistics as survey
 from leafwise.experiments.friday.baselines import Entry, play_block
-from leafwise.experiments.study import PlacedStudy
-from leafwise.experiments.study.leaves import Match, openings, play_match
-from leafwise.training.evaluation.agreement import Keeping, critical_positions
+from leafwise.experiments.study import DistributedStudy
+from leafwise.experiments.study.leaves import LeafMatch, openings, play_match
+from leafwise.training.evaluation.agreement import SolverJob, critical_positions
 from leafwise.training.execution import executor_for
 from leafwise.training.starship.builders import records
 
 TRILOBITE = leafwise.game("trilobite")
 
 
-def without(found: dict[str, Any], name: str) -> dict[str, Any]:
+def without(result: dict[str, Any], name: str) -> dict[str, Any]:
     """Returns figures without one that is of this machine."""
-    return {key: value for key, value in found.items() if key != name}
+    return {key: value for key, value in result.items() if key != name}
 
 
-def solved(study: PlacedStudy) -> Any:
-    with executor_for(Keeping(TRILOBITE), study.processes, study.cluster) as executor:
-        found = critical_positions(TRILOBITE, 20, 5, (1, 7), executor=executor)
-    return found.rows.tolist(), found.keeps.tolist()
+def solved(study: DistributedStudy) -> Any:
+    with executor_for(SolverJob(TRILOBITE), study.processes, study.cluster) as executor:
+        positions = critical_positions(TRILOBITE, 20, 5, (1, 7), executor=executor)
+    return positions.rows.tolist(), positions.keeps.tolist()
 
 
-MATCH = Match(TRILOBITE, (("trilobite", {"depth": 1}), ("", {"depth": 2})))
+MATCH = LeafMatch(TRILOBITE, (("trilobite", {"depth": 1}), ("", {"depth": 2})))
 BUILT = partial(records, leafwise.game("starship"), "best:2")
 ENTRY = Entry("search:friday,nodes=20", 9, 1)
-FIGURES: list[Callable[[PlacedStudy], Any]] = [
+FIGURES: list[Callable[[DistributedStudy], Any]] = [
     lambda study: without(survey.survey(SCOUT, range(9), checked=True, each=study.each), "ships_per_second"),
     lambda study: [without(one, "seconds") for part in study.each(BUILT, [range(4), range(4, 9)]) for one in part],
     lambda study: without(play_match(MATCH, openings(TRILOBITE, 12, (0, 3)), study.each), "ms_per_move"),
@@ -45,9 +45,9 @@ FIGURES: list[Callable[[PlacedStudy], Any]] = [
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[PlacedStudy]:
+def two() -> Iterator[DistributedStudy]:
     """A local cluster of two workers, which is gone after these tests."""
-    yield PlacedStudy(processes=2, cluster="local")
+    yield DistributedStudy(processes=2, cluster="local")
     if "ray" in sys.modules:
         sys.modules["ray"].shutdown()
 
@@ -56,10 +56,10 @@ def two() -> Iterator[PlacedStudy]:
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 @pytest.mark.parametrize("figures", FIGURES)
 def test_a_study_comes_to_the_same_everywhere(
-    figures: Callable[[PlacedStudy], Any], two: PlacedStudy, monkeypatch: pytest.MonkeyPatch
+    figures: Callable[[DistributedStudy], Any], two: DistributedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey, "PIECE", 4)
-    here = figures(PlacedStudy())
+    here = figures(DistributedStudy())
     assert here
-    assert here == figures(PlacedStudy(processes=2))
+    assert here == figures(DistributedStudy(processes=2))
     assert here == figures(two)

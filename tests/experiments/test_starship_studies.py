@@ -28,9 +28,9 @@ def test_the_page(tmp_path: Path) -> None:
     text = (tmp_path / "page" / "README.md").read_text()
     shows(text, "| `best:3` | `hand` | +", "| builder, 3 ships | set score | mean distance |")
     assert "python -m leafwise.experiments.starship.learned" in text
-    told = json.loads((tmp_path / "page" / "results.json").read_text())
-    assert list(told) == ["scout"]
-    builders = told["scout"]["builders"]
+    results = json.loads((tmp_path / "page" / "results.json").read_text())
+    assert list(results) == ["scout"]
+    builders = results["scout"]["builders"]
     assert builders["best:3"]["gain"]["mean"] >= 0 == builders["hand"]["gain"]["mean"]
     assert "| `hand` | " in text.partition("cockpit's rotation, bits")[2]
     assert (tmp_path / "page" / "gallery-scout.png").read_bytes().startswith(b"\x89PNG")

@@ -15,7 +15,7 @@ from PIL import Image
 
 import leafwise
 from leafwise.experiments import boards, cluster, equal_time, reference
-from leafwise.experiments.cluster import ONE, SEVERAL, Spent, summary
+from leafwise.experiments.cluster import ONE, SEVERAL, Usage, summary
 from leafwise.experiments.reference import FIRST_SEED, by_player, play
 from leafwise.experiments.search import __main__ as search
 from leafwise.experiments.study import EXPERIMENTS
@@ -84,11 +84,11 @@ def test_a_study_goes_on_where_it_was_and_its_page_is_of_what_is_kept(
     words = [*options, "--out", str(tmp_path), "--data", str(tmp_path)]
 
     def kept() -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(file.read_text())
-        return dict(found.get("results", found))
+        stored: dict[str, Any] = json.loads(file.read_text())
+        return dict(stored.get("results", stored))
 
-    def stop(store: GameStore[str, Any], *found: Any) -> None:
-        keep(store, *found)
+    def stop(store: GameStore[str, Any], *stored: Any) -> None:
+        keep(store, *stored)
         raise KeyboardInterrupt
 
     keep = GameStore.keep
@@ -99,7 +99,7 @@ def test_a_study_goes_on_where_it_was_and_its_page_is_of_what_is_kept(
     assert len(first) == 1
     assert main(words) == 0
     whole, text = kept(), page.exists() and page.read_text()
-    assert all(starts_alike(found, whole[title]) for title, found in first.items())
+    assert all(starts_alike(stored, whole[title]) for title, stored in first.items())
     monkeypatch.setattr(GameStore, "keep", None)  # everything is known
     page.unlink(missing_ok=True)
     assert main(words) == 0
@@ -127,9 +127,9 @@ def test_a_wrong_option_is_one_line(
     study, *words = line.split()
     monkeypatch.chdir(tmp_path)
     assert main_of(study)([*words, "--out", "out"]) == 2
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith("error: ")
-    assert WRONG[line] in said
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: ")
+    assert WRONG[line] in error
     assert not Path("out").exists()
 
 
@@ -145,13 +145,13 @@ def test_a_page_tells_all_that_is_known_whatever_is_asked_for(tmp_path: Path) ->
         assert search.main(["--games", "Sim on 8 points", "--milliseconds", ms, *FEW, *where]) == 0
         if ms == "1":  # what is known of a game that is not asked for
             known = json.loads((tmp_path / "search.json").read_text())
-            (found,) = known.values()
-            known["Trap, hand-made, 1 ms, mcts"] = found
+            (result,) = known.values()
+            known["Trap, hand-made, 1 ms, mcts"] = result
             (tmp_path / "search.json").write_text(json.dumps(known))
     results = json.loads((tmp_path / "search.json").read_text())
-    assert results.pop("Trap, hand-made, 1 ms, mcts") == found
+    assert results.pop("Trap, hand-made, 1 ms, mcts") == result
     assert set(results) == {f"Sim on 8 points, hand-made, {ms} ms, mcts" for ms in (1, 2)}
-    assert all(found["games"] == 2 and 0 <= found["mean"] <= 1 for found in results.values())
+    assert all(result["games"] == 2 and 0 <= result["mean"] <= 1 for result in results.values())
     page = (tmp_path / "search.md").read_text()
     for seconds in ("0.001,clock=cpu", "0.002,clock=cpu"):
         assert f"| Sim on 8 points | `mcts:seconds={seconds}` against `search:seconds={seconds}` | 2 |" in page
@@ -159,10 +159,10 @@ def test_a_page_tells_all_that_is_known_whatever_is_asked_for(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("leaves", "told", "key"), [("learned", "digest_of", "model"), ("hand-made", "mcts_defaults", "mcts")]
+    ("leaves", "name", "key"), [("learned", "digest_of", "model"), ("hand-made", "mcts_defaults", "mcts")]
 )
 def test_games_of_another_network_or_with_other_defaults_are_played_anew(
-    leaves: str, told: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    leaves: str, name: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["--games", "Sim on 8 points", "--milliseconds", "1", "--leaves", leaves, "--share", "0.01"]
     words += ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
@@ -172,7 +172,7 @@ def test_games_of_another_network_or_with_other_defaults_are_played_anew(
         return {"mean": 0.5, "ci_low": 0.4, "ci_high": 0.6, "games": games, "seconds": 0.001}
 
     def kept() -> dict[str, str]:
-        return {name: found[key] for name, found in json.loads((tmp_path / "search.json").read_text()).items()}
+        return {name: result[key] for name, result in json.loads((tmp_path / "search.json").read_text()).items()}
 
     monkeypatch.setattr("leafwise.experiments.search.__main__.scored", played)
     assert search.main(words) == 0
@@ -180,7 +180,7 @@ def test_games_of_another_network_or_with_other_defaults_are_played_anew(
     monkeypatch.setattr("leafwise.experiments.search.__main__.scored", None)
     assert search.main(words) == 0  # everything is known
     monkeypatch.setattr("leafwise.experiments.search.__main__.scored", played)
-    monkeypatch.setattr(f"leafwise.experiments.search.{told}", lambda of: "another")
+    monkeypatch.setattr(f"leafwise.experiments.search.{name}", lambda of: "another")
     assert search.main(words) == 0
     assert kept() == dict.fromkeys(before, "another")
     assert "another" not in before.values()
@@ -204,13 +204,13 @@ def test_what_is_known_is_not_measured_again(tmp_path: Path, capsys: pytest.Capt
     where = ["--out", str(tmp_path), "--data", str(tmp_path)]
     words = [*where, "--ids", "Trilobite-v0", "--steps", "0", "--games"]
     assert reference.main([*words, "10"]) == 0
-    found = json.loads((tmp_path / "reference.json").read_text())
-    assert [one["role"] for one in found["Trilobite-v0"].values()] == ["random", "hand-made", "shipped", "perfect"]
+    entries = json.loads((tmp_path / "reference.json").read_text())
+    assert [one["role"] for one in entries["Trilobite-v0"].values()] == ["random", "hand-made", "shipped", "perfect"]
     assert "random" in capsys.readouterr().out
     assert reference.main([*words, "10", "--again", "shipped"]) == 0
-    told = capsys.readouterr().out
-    assert "search:learned" in told
-    assert "random" not in told
+    output = capsys.readouterr().out
+    assert "search:learned" in output
+    assert "random" not in output
     assert reference.main([*words, "12"]) == 0
     again = json.loads((tmp_path / "reference.json").read_text())
     assert {one["games"] for one in again["Trilobite-v0"].values()} == {12}
@@ -229,9 +229,9 @@ def test_what_another_run_writes_meanwhile_is_kept_and_ids_are_in_order(
     monkeypatch.setattr(reference, "play", played)
     words = ["--out", str(tmp_path), "--data", str(tmp_path), "--ids", "Cassis-v0", "--steps", "0", "--games", "10"]
     assert reference.main(words) == 0
-    found = json.loads(file.read_text())
-    assert list(found) == ["Cassis-v0", "Trilobite-v0"]
-    assert len(found["Cassis-v0"]) > 1
+    entries = json.loads(file.read_text())
+    assert list(entries) == ["Cassis-v0", "Trilobite-v0"]
+    assert len(entries["Cassis-v0"]) > 1
 
 
 @pytest.mark.long
@@ -239,25 +239,25 @@ def test_learners_are_trained_and_measured(tmp_path: Path) -> None:
     words = ["--out", str(tmp_path), "--ids", "Cassis-v0", "--steps", "64", "--games", "10", "--learner-games", "2"]
     words += ["--data", str(tmp_path)]
     assert reference.main(words) == 0
-    found = json.loads((tmp_path / "reference.json").read_text())["Cassis-v0"]
-    assert {name for name, one in found.items() if one["training_steps"] == 64} == {"PPO", "DQN", "MaskablePPO"}
+    entries = json.loads((tmp_path / "reference.json").read_text())["Cassis-v0"]
+    assert {name for name, one in entries.items() if one["training_steps"] == 64} == {"PPO", "DQN", "MaskablePPO"}
 
 
 # What the study of executors makes of its times
 
 
 def test_ratios_are_within_a_repeat_and_the_page_tells_them(tmp_path: Path) -> None:
-    told = [
-        (ONE, Spent(8.0, 8.0, 0.0)), (SEVERAL, Spent(4.0, 8.0, 150.0)),
-        (ONE, Spent(16.0, 8.0, 0.0)), (SEVERAL, Spent(10.0, 10.0, 160.0)),
+    times = [
+        (ONE, Usage(8.0, 8.0, 0.0)), (SEVERAL, Usage(4.0, 8.0, 150.0)),
+        (ONE, Usage(16.0, 8.0, 0.0)), (SEVERAL, Usage(10.0, 10.0, 160.0)),
     ]  # fmt: skip
-    ways = summary(told)
+    ways = summary(times)
     assert (ways[SEVERAL]["least"], ways[SEVERAL]["most"]) == (1.6, 2.0)
     assert ways[SEVERAL]["times_faster"] == 1.8
     assert ways[SEVERAL]["work"] == 1.125
     assert ways[SEVERAL]["megabytes"] == 160
-    found = {"hardware": "2 of 2 cores", "load": 0.1, "cases": {"eval": {"what": "games", "ways": ways}}}
-    text = "\n".join(cluster.page(cluster.Config(out=tmp_path), found))
+    results = {"hardware": "2 of 2 cores", "load": 0.1, "cases": {"eval": {"what": "games", "ways": ways}}}
+    text = "\n".join(cluster.page(cluster.Config(out=tmp_path), results))
     assert "| games | processes | 7.00 | 9.00 | 1.80 (1.60 to 2.00) | 1.78 | 160 |" in text
 
 
@@ -265,8 +265,8 @@ def test_ratios_are_within_a_repeat_and_the_page_tells_them(tmp_path: Path) -> N
 
 
 def test_a_match_is_told_from_both_sides() -> None:
-    found = {"share": 0.75, "ci_low": 0.7, "ci_high": 0.85, "scores": [1.0, 0.5]}
-    panel = equal_time.of_match("Trap", found, "5 ms a turn", "reach")
+    results = {"share": 0.75, "ci_low": 0.7, "ci_high": 0.85, "scores": [1.0, 0.5]}
+    panel = equal_time.of_match("Trap", results, "5 ms a turn", "reach")
     hand_made, learned = panel.bars
     assert panel.games == "2 games"
     assert hand_made[1:4] == pytest.approx((0.25, 0.15, 0.3))

@@ -38,22 +38,22 @@ class Config(Study):
 
 
 def test_results_hold_for_the_same_command_and_models(tmp_path: Path) -> None:
-    model, asked = tmp_path / "model", list[int]()
+    model, calls = tmp_path / "model", list[int]()
     model.write_text("one")
 
     def worked_out(n: int) -> dict[str, int]:
-        asked.append(n)
-        return {"n": len(asked)}
+        calls.append(n)
+        return {"n": len(calls)}
 
-    def found(n: int) -> dict[str, int]:
+    def result_of(n: int) -> dict[str, int]:
         results = results_of(Config(out=tmp_path, data=tmp_path, n=n), "learned.json", [str(model)])
         kept: dict[str, int] = results.find("a", lambda: worked_out(n))
         return kept
 
-    assert found(1) == found(1) == {"n": 1}
-    assert found(2) == found(2) == {"n": 2}
+    assert result_of(1) == result_of(1) == {"n": 1}
+    assert result_of(2) == result_of(2) == {"n": 2}
     model.write_text("other")
-    assert found(2) == {"n": 3}
+    assert result_of(2) == {"n": 3}
     about = json.loads((tmp_path / "learned.json").read_text())
     assert about["command"].endswith(" --n 2")
     assert list(about) == ["command", "models", "results"]
@@ -87,16 +87,16 @@ def test_missing_data_is_one_line(
         return command(Config, lambda config: config.needed("none.json", "--run RUN"))(list(words))
 
     assert main("--out", str(tmp_path), "--data", str(tmp_path)) == 2
-    said = capsys.readouterr().err
+    error = capsys.readouterr().err
     assert (
-        said == f"error: expected none.json, found none in {str(tmp_path / 'none.json')!r}; --run RUN writes it, "
+        error == f"error: expected none.json, found none in {str(tmp_path / 'none.json')!r}; --run RUN writes it, "
         "--data names its folder\n"
     )
     monkeypatch.setattr("leafwise.experiments.study.CHECKOUT", None)
     assert main() == 2
     assert "found none in an installed leafwise; --run RUN writes it" in capsys.readouterr().err
     assert Config().source("a.json") is None
-    assert "no a.json in an installed leafwise, --data names a folder: everything is worked out anew" in (
+    assert "no a.json in an installed leafwise (--data names another folder): everything is computed again" in (
         capsys.readouterr().err
     )
     with pytest.raises(ValueError, match=r"^expected --out FOLDER, got none: an installed leafwise holds no folder"):
@@ -112,15 +112,15 @@ def test_a_command_says_what_is_wrong_in_one_line(capsys: pytest.CaptureFixture[
 
     assert command(Config, broken)(["--n", "1"]) == 2
     assert command(Config, broken)(["--n", "3"]) == 130
-    assert capsys.readouterr().err == "error: expected 2, got 1\nstopped; the same command goes on\n"
+    assert capsys.readouterr().err == "error: expected 2, got 1\nstopped; the same command continues\n"
     with pytest.raises(ValueError, match="a defect"):
         command(Config, broken)(["--n", "4"])
     assert command(Config, lambda config: None)([]) == 0
 
 
 def test_the_seeds_that_are_missing() -> None:
-    found = list(missing_seeds(3, 8, 2, 1_000_000))
-    assert found == [range(1_000_003, 1_000_005), range(1_000_005, 1_000_007), range(1_000_007, 1_000_008)]
+    blocks = list(missing_seeds(3, 8, 2, 1_000_000))
+    assert blocks == [range(1_000_003, 1_000_005), range(1_000_005, 1_000_007), range(1_000_007, 1_000_008)]
     assert list(missing_seeds(8, 8, 2, 1_000_000)) == []
 
 
@@ -130,8 +130,8 @@ def test_tables_and_what_a_page_says_of_intervals_by_bootstrap() -> None:
     assert table("leaf | games: | won: 95 %", [row]) == lines
     new, old = {"ci_low": 0.1}, {"ci_low": 0.1, "interval": "bootstrap"}
     assert bootstrapped([new, {"steps": 3}]) == []
-    assert bootstrapped([old, {"steps": 3}])[0].startswith("All intervals come from a bootstrap.")
-    assert bootstrapped([old, new, old])[0].startswith("2 of the 3 intervals come from a bootstrap")
+    assert bootstrapped([old, {"steps": 3}])[0].startswith("All intervals are from a bootstrap,")
+    assert bootstrapped([old, new, old])[0].startswith("2 of the 3 intervals are from a bootstrap")
 
 
 def test_points_are_joined_only_where_their_bars_lie_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,5 +152,5 @@ def test_points_are_joined_only_where_their_bars_lie_apart(tmp_path: Path, monke
 def test_every_study_takes_out_and_data(name: str) -> None:
     if name.startswith(f"{experiments.__name__}.study") or name in OTHER_COMMANDS:
         return
-    found = getattr(importlib.import_module(name), "Config", None)
-    assert found is None or issubclass(found, Study)
+    config = getattr(importlib.import_module(name), "Config", None)
+    assert config is None or issubclass(config, Study)

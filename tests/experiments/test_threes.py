@@ -41,9 +41,9 @@ def test_shares_with_a_milestone_are_kept_where_cells_are_not() -> None:
 
 def test_published_tables_stand_beside_the_same_players_here() -> None:
     reached = {"384": 1.0, "768": 1.0, "1536": 0.5, "3072": 0.5, "6144": 0.0}
-    told = {"games": 2, "mean": 50_001.0, "ci_low": 2.0, "ci_high": 1e5, "median": 50_001.0, "seconds_per_move": 0.005}
-    found: Any = {"threesus:openness": told | {"scores": [2.0, 100_000.0], "reached": reached}}
-    lines = baselines.page(baselines.Config(), found)
+    entry = {"games": 2, "mean": 50_001.0, "ci_low": 2.0, "ci_high": 1e5, "median": 50_001.0, "seconds_per_move": 0.005}
+    results: Any = {"threesus:openness": entry | {"scores": [2.0, 100_000.0], "reached": reached}}
+    lines = baselines.page(baselines.Config(), results)
     assert (
         "| `threesus:openness` | published | 100 | 10,041 | 88,653 | 774,996 | 100 % | 98 % | 92 % | 27 % | 3 % |"
         in lines

@@ -1,60 +1,64 @@
-// Answers positions by an exported search, and plays random games, under node: reads {folder, build, game, options, positions, damaged, plies}
-// and prints what it finds as JSON.
+// Searches positions with an exported page's engine under node, and plays random games. Reads JSON {folder, build, game, options, positions,
+// damaged, plies} and prints the results as JSON.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 
 const { folder, build, game, options: given, positions, damaged, plies } = JSON.parse(readFileSync(0, "utf8"));
-const own = (name) => pathToFileURL(`${folder}/${build}/${name}`);
-const { Engine } = await import(own("alone/engine.js"));
-const { plainSha256 } = await import(own("alone/sha256.js"));
-const told = JSON.parse(readFileSync(own("index.json"), "utf8")).variants.find(
+const address = (name) => pathToFileURL(`${folder}/${build}/${name}`);
+const { Engine } = await import(address("alone/engine.js"));
+const { plainSha256 } = await import(address("alone/sha256.js"));
+const variant = JSON.parse(readFileSync(address("index.json"), "utf8")).variants.find(
   ({ about }) => about.game === game && JSON.stringify(about.options) === JSON.stringify(given),
 );
-const { read, write, outcome, svg, words, outcomeWords, board, points } = await import(own(`alone/${told.texts}.js`));
-const code = readFileSync(`${folder}/data/${told.module.file}`);
-const image = new Uint8Array(gunzipSync(readFileSync(`${folder}/data/${told.image.file}`)));
-const engine = new Engine(new WebAssembly.Module(code), image.buffer, told.memory);
-const options = told.drawing ?? { ...told.about.option_values, ...told.tables };
+const { read, write, outcome, svg, words, outcomeWords, board, points } = await import(address(`alone/${variant.texts}.js`));
+const code = readFileSync(`${folder}/data/${variant.module.file}`);
+const image = new Uint8Array(gunzipSync(readFileSync(`${folder}/data/${variant.image.file}`)));
+const engine = new Engine(new WebAssembly.Module(code), image.buffer, variant.memory);
+const options = variant.drawing ?? { ...variant.about.option_values, ...variant.tables };
 
 function parsed(text) {
   try {
-    return read(text, options).find((row) => engine.check(row))?.map(String) ?? null;
+    return (
+      read(text, options)
+        .find((row) => engine.check(row))
+        ?.map(String) ?? null
+    );
   } catch {
     return null;
   }
 }
 
-function answer({ row, depth, nodes = 0, simulations = 0 }) {
-  const own = row.map(BigInt),
-    seen = engine.look(own),
-    text = write(own, options),
+function answer({ row: words64, depth, nodes = 0, simulations = 0 }) {
+  const row = words64.map(BigInt),
+    seen = engine.look(row),
+    text = write(row, options),
     figures = (one) => engine.look(one).figures;
-  let found;
-  if (nodes) engine.views["B.options.recall"][0] = 0n; // what was cut off follows from no other position
-  if (depth && !seen.over) for (found of engine.deepen(own, { depth, nodes }));
-  if (simulations) for (found of engine.simulate(own, { simulations }));
+  let result;
+  if (nodes) engine.views["B.options.recall"][0] = 0n; // so that no cutoff comes from an earlier position
+  if (depth && !seen.over) for (result of engine.deepen(row, { depth, nodes }));
+  if (simulations) for (result of engine.simulate(row, { simulations }));
   return {
     text,
-    svg: svg?.(own, options),
-    board: board?.(own, options, seen.figures),
-    points: points?.(own, seen.returns, seen.figures),
+    svg: svg?.(row, options),
+    board: board?.(row, options, seen.figures),
+    points: points?.(row, seen.returns, seen.figures),
     parsed: parsed(text),
     actions: seen.actions,
-    words: words && seen.actions.map((id) => words(own, told.about.actions[id], options, seen.figures)),
-    outcomes: seen.outcomes.map((one, k, { length: n }) => [outcome(own, one.row, options, seen.stage, k, n), one.p, one.row.map(String)]),
-    outcome_words: seen.outcomes.map((one) => outcomeWords?.(own, one.row, options, figures)),
+    words: words && seen.actions.map((id) => words(row, variant.about.actions[id], options, seen.figures)),
+    outcomes: seen.outcomes.map((one, k, { length: n }) => [outcome(row, one.row, options, seen.stage, k, n), one.p, one.row.map(String)]),
+    outcome_words: seen.outcomes.map((one) => outcomeWords?.(row, one.row, options, figures)),
     returns: seen.returns,
     over: seen.over,
-    value: found?.value,
-    values: found?.values.map((one) => [one.action, one.value]),
-    visits: found?.values.map((one) => one.visits),
-    best: found?.action,
+    value: result?.value,
+    values: result?.values.map((one) => [one.action, one.value]),
+    visits: result?.values.map((one) => one.visits),
+    best: result?.action,
   };
 }
 
-/** Plays at random, one game after another: each ply's row, its actions or number of outcomes, and which of them was taken. */
+/** Plays random games; returns each ply's row, its actions or number of outcomes, and the index of the choice. */
 function walk(start) {
   let row = start,
     state = 1;
@@ -69,4 +73,4 @@ function walk(start) {
 }
 
 const digests = [plainSha256(code), createHash("sha256").update(code).digest()].map((bytes) => Buffer.from(bytes).toString("hex"));
-console.log(JSON.stringify({ answers: positions.map(answer), damaged: damaged.map(parsed), digests, walk: walk(told.start.map(BigInt)) }));
+console.log(JSON.stringify({ answers: positions.map(answer), damaged: damaged.map(parsed), digests, walk: walk(variant.start.map(BigInt)) }));

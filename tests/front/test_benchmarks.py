@@ -13,7 +13,7 @@ import leafwise
 from games import dice
 from leafwise.benchmarks import comparing, onnx, probe, processes, rates
 from leafwise.benchmarks.comparing import (
-    Compared,
+    Comparison,
     Probe,
     Version,
     compare,
@@ -23,7 +23,7 @@ from leafwise.benchmarks.comparing import (
     names_of,
     search_depths,
 )
-from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, yardsticks
+from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, reference_searches
 from leafwise.search import Search
 
 THREES = leafwise.game("threes")
@@ -46,24 +46,24 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_moves_and_positions_of_learners_are_measured(short: None) -> None:
-    told = rates.bench_td(THREES, "five_4_tuples", seconds=0.01)
-    assert next(iter(told)) == "td_moves_five_4_tuples"
-    assert set(told) <= {"td_moves_five_4_tuples", "td_moves_five_4_tuples_actors=2"}
+    rates_by_name = rates.bench_td(THREES, "five_4_tuples", seconds=0.01)
+    assert next(iter(rates_by_name)) == "td_moves_five_4_tuples"
+    assert set(rates_by_name) <= {"td_moves_five_4_tuples", "td_moves_five_4_tuples_actors=2"}
     positions = rates.bench_selfplay(leafwise.game("trilobite"), seconds=0.01)
     assert list(positions) == ["selfplay_positions_depth=1", "selfplay_positions_depth=2"]
     leaves = rates.bench_modules(leafwise.game("trilobite"), seconds=0.01)
     assert list(leaves) == [f"{rate}_{name}{end}" for name in ("mlp", "resnet")
                             for rate, end in (("selfplay_leaves", ""), ("leaves", "_alone"), ("share", ""))]  # fmt: skip
-    assert min(*told.values(), *positions.values(), *leaves.values()) > 0
+    assert min(*rates_by_name.values(), *positions.values(), *leaves.values()) > 0
     assert rates.bench_selfplay(THREES, seconds=0.01) == {}
 
 
 def test_a_shipped_network_is_measured_at_every_position(short: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates, "shipped_name", lambda game: "threes-small")
-    told = rates.rates_of(THREES, "models", 0.0)
+    rates_by_name = rates.rates_of(THREES, "models", 0.0)
     what = ("depth=1", "simulations/s", "leaves/s by simulations")
-    assert set(told) == {f"load:threes-small/{place}/{one}" for place in POSITIONS for one in what}
-    assert min(told.values()) > 0
+    assert set(rates_by_name) == {f"load:threes-small/{place}/{one}" for place in POSITIONS for one in what}
+    assert min(rates_by_name.values()) > 0
     monkeypatch.undo()
     assert rates.bench_models(dice.GAME) == rates.bench_models(leafwise.game("threes", hint="exact")) == {}
 
@@ -82,13 +82,15 @@ def test_a_room_brings_positions_and_searches_written_by_hand() -> None:
     assert hasattr(rates.room_bench(leafwise.game("friday")), "bench_baselines")
     assert rates.room_bench(leafwise.game("trap")) is None
     assert rates.positions(dice.GAME) == {"start": dice.GAME.new(0)}
-    told = rates.bench_yardsticks(THREES, yardsticks(THREES), seconds=0.0, depths=(1, 3))  # whose trees it compares
+    rates_by_name = rates.bench_reference_searches(
+        THREES, reference_searches(THREES), seconds=0.0, depths=(1, 3)
+    )  # whose trees it compares
     names = {
         f"{leaf}/{board}/depth={depth}" for leaf in ("openness", "rows") for board in POSITIONS for depth in (1, 3)
     }
-    assert set(told) == names | {f"{name} time ratio" for name in names}
+    assert set(rates_by_name) == names | {f"{name} time ratio" for name in names}
     with pytest.raises(ArithmeticError, match=r"expected equal trees and values"):
-        rates.bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
+        rates.bench_reference_searches(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
     with pytest.raises(ValueError, match=r"expected leafwise.game\('threes'\)"):
         ScalarSearch(leafwise.game("threes", hint="exact"), THREES.score("rows"))
     with pytest.raises(ValueError, match=r"expected a score among openness, rows, rows_cli, got 'total_score'"):
@@ -97,62 +99,64 @@ def test_a_room_brings_positions_and_searches_written_by_hand() -> None:
 
 @pytest.mark.long
 def test_other_people_s_programs_are_measured() -> None:
-    told = rates.room_bench(THREES).bench_baselines(seconds=0.0)
-    assert set(told) == {f"{name} leaves/s" for name in ("threesus:openness", "threesus:openness_wegner", "nneonneo")}
-    assert min(told.values()) > 0
+    rates_by_name = rates.room_bench(THREES).bench_baselines(seconds=0.0)
+    assert set(rates_by_name) == {
+        f"{name} leaves/s" for name in ("threesus:openness", "threesus:openness_wegner", "nneonneo")
+    }
+    assert min(rates_by_name.values()) > 0
 
 
 def test_simulations_threads_and_depths_of_the_dice_race_are_measured() -> None:
-    told = rates.bench_simulations(dice.GAME, dice.GAME.score(), seconds=0.0)
-    assert list(told) == ["lead/start/simulations/s", "lead/start/leaves/s by simulations"]
-    simulations, leaves = told.values()
+    rates_by_name = rates.bench_simulations(dice.GAME, dice.GAME.score(), seconds=0.0)
+    assert list(rates_by_name) == ["lead/start/simulations/s", "lead/start/leaves/s by simulations"]
+    simulations, leaves = rates_by_name.values()
     assert 0 < simulations < leaves <= dice.GAME.max_actions * simulations * (1 + 1 / rates.SIMULATIONS)
     state = dice.GAME.new(900_001)
     depth = rates.measured_depth(dice.GAME, state)
-    found = Search(dice.GAME, dice.GAME.score(), depth, **rates.OPTIONS["plain"])(state)
-    assert found.leaves <= 2 * rates.MOST_LEAVES
+    result = Search(dice.GAME, dice.GAME.score(), depth, **rates.OPTIONS["plain"])(state)
+    assert result.leaves <= 2 * rates.MOST_LEAVES
     assert depth > 3
-    told = rates.bench_threads(dice.GAME, seconds=0.01, at_least=0.0)
-    assert list(told) == ["lead/start/depth=1 speed-up of 2 threads"]
-    assert told.popitem()[1] > 0
+    rates_by_name = rates.bench_threads(dice.GAME, seconds=0.01, at_least=0.0)
+    assert list(rates_by_name) == ["lead/start/depth=1 speed-up of 2 threads"]
+    assert rates_by_name.popitem()[1] > 0
 
 
 @pytest.mark.long
 def test_options_are_measured_at_equal_value() -> None:
-    told = rates.bench_options(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.001)
-    assert told["plain node ratio"] == 1
-    assert told["table node ratio"] < 1
-    assert told["pruning leaf ratio"] < 1
-    assert told["the same, one value leaf ratio"] < told["pruning leaf ratio"]
-    assert max(told[f"{option} error"] for option in rates.OPTIONS if option not in rates.APPROXIMATE) < 1e-12
+    rates_by_name = rates.bench_options(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.001)
+    assert rates_by_name["plain node ratio"] == 1
+    assert rates_by_name["table node ratio"] < 1
+    assert rates_by_name["pruning leaf ratio"] < 1
+    assert rates_by_name["the same, one value leaf ratio"] < rates_by_name["pruning leaf ratio"]
+    assert max(rates_by_name[f"{option} error"] for option in rates.OPTIONS if option not in rates.APPROXIMATE) < 1e-12
 
 
 @pytest.mark.long
 def test_the_depth_that_a_clock_allows_is_measured(short: None) -> None:
     trap = leafwise.game("trap", size=4)
-    told = rates.bench_clock(trap, {"reach": trap.score("reach"), "again": trap.score("reach")})
+    rates_by_name = rates.bench_clock(trap, {"reach": trap.score("reach"), "again": trap.score("reach")})
     what = ("nodes/s", "median depth in 0.01 s")
-    assert set(told) == {f"{name}/{one}" for name in ("reach", "again") for one in what}
-    assert min(told.values()) >= 1
+    assert set(rates_by_name) == {f"{name}/{one}" for name in ("reach", "again") for one in what}
+    assert min(rates_by_name.values()) >= 1
 
 
 def test_two_are_measured_in_turns_and_slower_lies_above_one_with_its_whole_interval() -> None:
     slow = [(1.0, 1.1)] * 5 + [(1.0, 1.2)] * 5 + [(1.0, 0.5)]  # one round that something else disturbed
-    assert judged(slow) == Compared(1.0, 0.5, 1.1, 1.1, 1.2)
+    assert judged(slow) == Comparison(1.0, 0.5, 1.1, 1.1, 1.2)
     assert judged(slow).verdict == "slower"
     assert judged([(now, before) for before, now in slow]).verdict == "faster"
     assert judged([(1.0, 1.1)] * 9 + [(1.0, 0.9)] * 2).verdict == ""
-    asked: list[str] = []
+    versions: list[str] = []
 
     def take(name: str, time: float) -> float:
-        asked.append(name)
+        versions.append(name)
         return time
 
-    found = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
-    assert found == Compared(2.0, 1.0, 0.5, 0.5, 0.5)
-    assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
-    assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == found
-    assert asked[8:] == ["before", "now"]
+    comparison = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
+    assert comparison == Comparison(2.0, 1.0, 0.5, 0.5, 0.5)
+    assert versions == ["before", "now", "now", "before", "before", "now", "now", "before"]
+    assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == comparison
+    assert versions[8:] == ["before", "now"]
 
 
 def test_versions_are_paths_or_commits_laid_out_as_they_are_installed(tmp_path: Path) -> None:
@@ -177,14 +181,14 @@ def test_versions_are_paths_or_commits_laid_out_as_they_are_installed(tmp_path: 
     folder = comparing.lay_out(archive.getvalue(), tmp_path)
     environment = Version(sys.executable, folder).environment
     code = "import leafwise.training, leafwise.envs; print(leafwise.envs.place)"
-    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert Path(told.stdout.strip()) == Path(folder) / "leafwise" / "envs" / "__init__.py"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()) == Path(folder) / "leafwise" / "envs" / "__init__.py"
 
 
 def test_a_probe_answers_line_by_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     names = ("step", "search rows", "search nothing", "batch_64", "leaf rows depth=1")
-    asked = [{"name": name, "seconds": 0.0} for name in names]
-    monkeypatch.setattr("sys.stdin", io.StringIO("".join(json.dumps(one) + "\n" for one in asked)))
+    requests = [{"name": name, "seconds": 0.0} for name in names]
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(json.dumps(one) + "\n" for one in requests)))
     monkeypatch.setattr(sys, "stdout", sys.stdout)  # the probe moves it
     probe.main("threes", {}, "leafwise/Threes-v0", {"rows": 1, "nothing": 1}, [str(leafwise.game("threes").new(2))])
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -236,7 +240,9 @@ def test_all_that_is_named_can_be_measured(name: str, parts: tuple[str, ...]) ->
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
     for part in parts:
         compared = dict(compare(game, sys.executable, 0.0, rounds=1, part=part))
-        assert all(isinstance(found, Compared) and found.ratio > 0 for found in compared.values()), compared
+        assert all(isinstance(comparison, Comparison) and comparison.ratio > 0 for comparison in compared.values()), (
+            compared
+        )
         # How deep a leaf is measured is a matter of time.
         expected = names_of(game, part, search_depths(game) if part == "search" else {})
         assert [name.partition(" depth=")[0] for name in compared] == [
@@ -250,9 +256,9 @@ def test_what_compiling_costs_is_measured(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(processes, "FORMS", {"linked": {}})
     small = processes.COMPILED_SEARCH.replace('board="7x6", k=4', 'board="3x3", k=3')
     monkeypatch.setattr(processes, "COMPILED_SEARCH", small)
-    told: list[str] = []
-    first, second, search, memory = processes.compile_costs(told.append).values()
-    assert told == ["compiling the search of Connect Four linked, twice: up to two minutes"]
+    notes: list[str] = []
+    first, second, search, memory = processes.compile_costs(notes.append).values()
+    assert notes == ["compiling the search of Connect Four linked, twice: up to two minutes"]
     assert 0 < second < first
     assert 0 < search < 1000
     assert memory > 20

@@ -48,8 +48,8 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
 def examples(name: str) -> list[str]:
     """Returns the command lines that a command's help shows."""
     module = importlib.import_module(f"leafwise.commands.{name}")
-    told = module.USAGE if name in ("train", "ship") else module.Config.__doc__
-    return re.findall(r"^ +leafwise (.+)$", told, re.MULTILINE)
+    docstring = module.USAGE if name in ("train", "ship") else module.Config.__doc__
+    return re.findall(r"^ +leafwise (.+)$", docstring, re.MULTILINE)
 
 
 ASKED = [line for name in command_names() if name not in ("web", "demo") for line in examples(name)]
@@ -65,8 +65,8 @@ def test_examples_of_help_run(shell: Shell, line: str, tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     name = line.split()[0]
     if name == "engine":
-        asked = [sys.executable, "-m", "leafwise", *line.split()]
-        assert subprocess.run(asked, input=b"", capture_output=True).returncode == 0
+        command = [sys.executable, "-m", "leafwise", *line.split()]
+        assert subprocess.run(command, input=b"", capture_output=True).returncode == 0
         return
     if name == "compare":
         for folder in line.split()[1:3]:
@@ -82,8 +82,8 @@ def test_examples_of_help_run(shell: Shell, line: str, tmp_path: Path, monkeypat
 def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
     text = " ".join(shell("analyze threes --help").out.split())
     tile = "--next the tile shown, 1, 2, 3 or + --deck 1s, 2s and 3s not yet drawn"
-    for told in ("--bonus-schedule iid when bonus tiles come", tile, "(default: 0.0)", "Seconds per position"):
-        assert told in text
+    for part in ("--bonus-schedule iid when bonus tiles come", tile, "(default: 0.0)", "Seconds per position"):
+        assert part in text
 
 
 def widest(text: str) -> int:
@@ -104,10 +104,10 @@ def test_help_fits_a_terminal_and_begins_with_what_it_does_and_what_matters(
     monkeypatch.setenv("COLUMNS", "80")
     out = shell(f"{line} --help").out
     assert widest(out) <= 80
-    told, at, rest = out.partition("\nusage: leafwise")
-    assert (told.endswith("\n"), at != "") == (True, True)
+    description, at, rest = out.partition("\nusage: leafwise")
+    assert (description.endswith("\n"), at != "") == (True, True)
     method = "--method" in line  # the help of the game has the examples
-    assert line == "" or line.startswith("models ") or method or "\nExamples:\n  leafwise " in told
+    assert line == "" or line.startswith("models ") or method or "\nExamples:\n  leafwise " in description
     titles = re.findall(r"^([A-Z].*):$", rest, re.MULTILINE)
     shown = [title for title in titles if title != "Arguments" and not title.startswith(("Methods", "Games, and"))]
     assert line in ("", "ship") or shown[0] in ("Most used", "Options"), titles
@@ -155,11 +155,11 @@ def test_a_shell_completes_commands_games_models_players_and_options(shell: Shel
         pytest.skip(f"needs {name}")
     typed, script = line.split(), shell(f"completion {name}").out
     words = {"ev": "eval", "thr": "threes", "--opp": "--opponent", "gre": "greedy"}
-    asked = f"COMP_WORDS=(leafwise {line}); COMP_CWORD={len(typed)}; _leafwise; echo ${{COMPREPLY[@]}}"
-    asked = asked if name == "bash" else f"complete -C'leafwise {line}'"
-    answer = subprocess.run([name, "-c", script + asked], capture_output=True, encoding="utf-8", check=True)
-    found = [word for word in answer.stdout.split() if not Path(word).exists()]
-    assert (found, answer.stderr) == ([words.get(typed[-1], typed[-1])], "")
+    query = f"COMP_WORDS=(leafwise {line}); COMP_CWORD={len(typed)}; _leafwise; echo ${{COMPREPLY[@]}}"
+    query = query if name == "bash" else f"complete -C'leafwise {line}'"
+    answer = subprocess.run([name, "-c", script + query], capture_output=True, encoding="utf-8", check=True)
+    completions = [word for word in answer.stdout.split() if not Path(word).exists()]
+    assert (completions, answer.stderr) == ([words.get(typed[-1], typed[-1])], "")
 
 
 def test_completion_of_powershell_has_balanced_braces_and_statements_where_they_may_stand(shell: Shell) -> None:
@@ -195,6 +195,7 @@ WRONG = {
     "eval threes random --plies 1": "expected no plies in 'threes', a single-player game, got 1",
     "eval trilobite minimax --plies 1001": "expected openings of 0 to 1000 plies, got 1001",
     "eval threes random more": "expected known arguments, got 'more'",
+    "compare runs/a --judged 0": "expected known arguments, got '--judged 0'",
     "analyze threes 1/2": "expected 4 rows separated by '/', got 2",
     "analyze trilobite --file -": "expected positions in '-', got none",
     "analyze trilobite '[[0,1],[2,3]]'": "expected 3 rows of 3 cells",
@@ -296,36 +297,36 @@ def test_options_of_the_search_change_no_value(shell: Shell, dice_game: None, op
 def test_a_rollout_is_a_leaf_and_a_player_and_simulations_begin_with_a_decision(shell: Shell, dice_game: None) -> None:
     values = shell(f"{RACE} --leaf rollout:n=3 --json").json["action_values"].values()
     assert all(abs(value) <= 1 for value in values)
-    found = shell("eval dice rollout:n=3 --opponent random --games 4 --json").json
-    assert (found["player"], found["games"]) == ("rollout:n=3", 4)
+    result = shell("eval dice rollout:n=3 --opponent random --games 4 --json").json
+    assert (result["player"], result["games"]) == ("rollout:n=3", 4)
     refused = shell("analyze dice '0,0 0,0 turn=0 steps=0,0 roll=left' --simulations 9").refusal
-    assert "expected a decision for --simulations, got chance acting" in refused
+    assert "expected a decision for --simulations, got a chance stage" in refused
 
 
 def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(shell: Shell) -> None:
-    asked = f"analyze threes '{BOARD}' --next 1 --deck 0,2,1 --leaf openness --depth 2"
-    answer, threes = shell(asked, "--json").json, leafwise.game("threes")
+    command = f"analyze threes '{BOARD}' --next 1 --deck 0,2,1 --leaf openness --depth 2"
+    answer, threes = shell(command, "--json").json, leafwise.game("threes")
     result = leafwise.Search(threes, threes.score(), 2)(threes.parse(f"{BOARD} next=1 deck=0,2,1"))
-    told = {"action_values": result.action_values, "value": result.value, "best_actions": [result.name], "depth": 2}
-    told |= {"line": list(result.line), "nodes": result.nodes, "leaves": result.leaves}
-    assert {name: answer[name] for name in told} == told
+    expected = {"action_values": result.action_values, "value": result.value, "best_actions": [result.name], "depth": 2}
+    expected |= {"line": list(result.line), "nodes": result.nodes, "leaves": result.leaves}
+    assert {name: answer[name] for name in expected} == expected
     assert 0 < answer["seconds"] < 60
-    lines = shell(asked).out.splitlines()
-    assert "  score of the leaf, and what it lacks to the best" in lines
+    lines = shell(command).out.splitlines()
+    assert "  score of the leaf, and the difference from the best" in lines
     named = [line.split() for line in lines if line.split()[:1] and line.split()[0] in threes.actions]
     assert [words[0] for words in named] == ["right", "left", "up", "down"]
     assert "best" in named[0]
 
 
 def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> None:
-    asked = f"analyze threes '{BOARD}' --next 1 --deck 0,2,1 --leaf openness --simulations 300 --options gumbel=0"
-    answer, threes = shell(asked, "--json").json, leafwise.game("threes")
+    command = f"analyze threes '{BOARD}' --next 1 --deck 0,2,1 --leaf openness --simulations 300 --options gumbel=0"
+    answer, threes = shell(command, "--json").json, leafwise.game("threes")
     result = Mcts(threes, threes.score(), simulations=300)(threes.parse(f"{BOARD} next=1 deck=0,2,1"))
-    told = {"action_values": result.action_values, "simulations": result.action_visits, "line": list(result.line)}
-    assert {name: answer[name] for name in told} == told
+    expected = {"action_values": result.action_values, "simulations": result.action_visits, "line": list(result.line)}
+    assert {name: answer[name] for name in expected} == expected
     assert sum(result.action_visits.values()) == 300
-    shown = shell(asked).out.splitlines()
-    assert "  score of the leaf, and what it lacks to the best, simulations" in shown
+    shown = shell(command).out.splitlines()
+    assert "  score of the leaf, and the difference from the best, simulations" in shown
     best = next(
         line for line in shown if line.startswith("  ") and " best " in line and "," not in line.split("best")[0]
     ).split()
@@ -333,48 +334,51 @@ def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> Non
 
 
 def test_analyze_says_what_simulations_prove(shell: Shell) -> None:
-    asked = "analyze trilobite ..x/..o/oxx --leaf lines --simulations"
-    proven = shell(asked, "100", "--json").json
+    command = "analyze trilobite ..x/..o/oxx --leaf lines --simulations"
+    proven = shell(command, "100", "--json").json
     assert (proven["proven"], proven["value"], proven["best_actions"]) == (True, 1.0, ["1"])
-    assert "  proven the value is exact" in shell(asked, "100").out
-    assert shell(asked, "1", "--json").json["proven"] is False
+    assert "  proven the value is exact" in shell(command, "100").out
+    assert shell(command, "1", "--json").json["proven"] is False
 
 
 def test_analyze_reads_many_positions(shell: Shell, tmp_path: Path) -> None:
-    lines, asked = f"{BOARD} next=1\n\n{BOARD} next=2\n", "analyze threes --leaf openness --depth 1"
+    lines, command = f"{BOARD} next=1\n\n{BOARD} next=2\n", "analyze threes --leaf openness --depth 1"
     (tmp_path / "positions.txt").write_text(lines)
-    from_file, from_input = shell(asked, "--file", f"{tmp_path}/positions.txt").jsons, shell(asked, typed=lines).jsons
+    from_file, from_input = (
+        shell(command, "--file", f"{tmp_path}/positions.txt").jsons,
+        shell(command, typed=lines).jsons,
+    )
     assert [one["position"] for one in from_file] == [f"{BOARD} next=1", f"{BOARD} next=2"]
     assert [one["action_values"] for one in from_input] == [one["action_values"] for one in from_file]
-    wrong = shell(asked, typed="foo\n")
+    wrong = shell(command, typed="foo\n")
     assert (wrong.status, wrong.error.startswith("error: line 1: threes: expected 4 rows")) == (2, True)
 
 
 def test_games_describes_each_game(shell: Shell) -> None:
-    about = {told["name"]: told for told in shell("games --json").jsons}
+    about = {fields["name"]: fields for fields in shell("games --json").jsons}
     assert list(about) == list(leafwise.games())
     assert about["threes"]["actions"] == ["up", "down", "left", "right"]
     assert about["threes"]["default_score"] == "openness"
     assert "openness (default)" in shell("games threes").out
-    best = {name: told["best"] for name, told in about.items()}
+    best = {name: fields["best"] for name, fields in about.items()}
     assert best["friday"] == "search:learned,depth=2,nodes=20000"
     assert (best["trap"], best["threes"]) == ("turns:learned", "mcts:learned,simulations=500")
-    told, meant = (leafwise.player(text, "cassis") for text in (best["cassis"], "best"))
-    assert isinstance(told, SearchPlayer)
+    listed, meant = (leafwise.player(text, "cassis") for text in (best["cassis"], "best"))
+    assert isinstance(listed, SearchPlayer)
     assert isinstance(meant, SearchPlayer)
-    assert told.search.evaluator.name == meant.search.evaluator.name == "cassis"
-    assert told.search.depth == meant.search.depth
+    assert listed.search.evaluator.name == meant.search.evaluator.name == "cassis"
+    assert listed.search.depth == meant.search.depth
 
 
 def test_eval_prints_figures_and_reached_tiles(shell: Shell) -> None:
-    asked = "eval threes greedy --games 12 --hint exact"
-    answer = shell(asked, "--json").json
+    command = "eval threes greedy --games 12 --hint exact"
+    answer = shell(command, "--json").json
     assert (answer["games"], answer["first_seed"], answer["options"]) == (12, 1_000_000, {"hint": "exact"})
     assert answer["low"] <= answer["ci_low"] <= answer["mean"] <= answer["ci_high"] <= answer["high"]
     shares = list(answer["reached"].values())
     assert shares[0] == 1.0
     assert shares == sorted(shares, reverse=True)
-    again = shell(asked).out
+    again = shell(command).out
     shows(again, f"{answer['mean']:,.0f}", "95 % interval", "\n          mean final score\n")
 
 
@@ -389,23 +393,23 @@ def test_eval_against_an_opponent(shell: Shell, dice_game: None) -> None:
 
 
 def test_eval_says_what_games_begin_with(shell: Shell) -> None:
-    asked = "eval trilobite minimax --opponent solver --games 80 --plies"
-    told = shell(asked, "1", "--json").json
-    assert [told[name] for name in ("games", "asked", "plies", "openings")] == [4, 80, 1, 2]
-    assert told["ci_low"] < told["ci_high"]
+    command = "eval trilobite minimax --opponent solver --games 80 --plies"
+    result = shell(command, "1", "--json").json
+    assert [result[name] for name in ("games", "asked", "plies", "openings")] == [4, 80, 1, 2]
+    assert result["ci_low"] < result["ci_high"]
     begin = (
-        "  begin   after 1 random plies, 2 different openings; of the 80 games asked for only 4 differ, since neither"
+        "  begin   after 1 random plies, 2 different openings; only 4 of the 80 requested games differ, since neither"
     )
-    assert f"{begin} player draws at random\n" in shell(asked, "1").out
+    assert f"{begin} player draws at random\n" in shell(command, "1").out
     assert "  begin   at the start\n" in shell("eval trilobite minimax --opponent random --games 4 --plies 0").out
-    assert "expected openings that leave something to play, got 9 plies" in shell(asked, "9").refusal
+    assert "expected openings that leave something to play, got 9 plies" in shell(command, "9").refusal
 
 
 def test_eval_of_scores_that_are_alike_has_no_interval() -> None:
     alike = Evaluation("p", 1, np.full(3, 7.0), np.zeros(3, dtype=np.int64), 30, 0.1, return_range=(0.0, 100.0))
-    told = figures(dice.GAME, alike)
-    assert (told["ci_low"], told["ci_high"]) == (None, None)
-    assert "  mean    7.000   no interval: all scores are alike" in lines(told)
+    result = figures(dice.GAME, alike)
+    assert (result["ci_low"], result["ci_high"]) == (None, None)
+    assert "  mean    7.000   no interval: all scores are equal" in lines(result)
 
 
 def test_record_writes_a_small_animation(shell: Shell, tmp_path: Path) -> None:
@@ -433,8 +437,8 @@ def test_a_file_is_overwritten_on_request_alone(line: str, shell: Shell, tmp_pat
     game.write_text('[Game "trilobite"]\n1. 1\n2. 2\n3. 1\n4. 2\n5. 1\n')
     line = line.format(new=tmp_path / "new", game=game)
     file.write_text("kept")
-    said = shell(line, str(file), typed="q\n").refusal
-    assert f"expected a new file for {line.split()[-1]}, or --overwrite, got {str(file)!r}, which exists" in said
+    error = shell(line, str(file), typed="q\n").refusal
+    assert f"expected a new file for {line.split()[-1]}, or --overwrite, got {str(file)!r}, which exists" in error
     assert file.read_text() == "kept"
     assert shell(line, str(file), "--overwrite", typed="q\n").status == 0
     assert file.read_bytes() != b"kept"
@@ -455,15 +459,15 @@ THREE_IN_A_ROW = "rules: trilobite with board=7x6, k=3, a variant without an id 
     ],
 )
 def test_rules_that_no_id_stands_for_are_told(line: str, shell: Shell, tmp_path: Path) -> None:
-    told = shell(line.format(out=tmp_path / "game.gif"), "--board", "7x6", typed="q\n")
-    assert (told.status, told.error) == (0, THREE_IN_A_ROW)
+    answer = shell(line.format(out=tmp_path / "game.gif"), "--board", "7x6", typed="q\n")
+    assert (answer.status, answer.error) == (0, THREE_IN_A_ROW)
     assert shell(" ".join(line.split()[:2]), "nobody", "--x", "1", "--board", "7x6").refusal
 
 
 def test_rules_of_an_id_need_no_words(shell: Shell) -> None:
-    asked = "eval trilobite random --opponent random --games 2"
-    assert shell(asked, "--board", "7x6", "--k", "4").error == shell(asked).error == ""
-    assert shell(asked, "--board", "4x4").error == "rules: trilobite with board=4x4, k=3, a variant without an id\n"
+    command = "eval trilobite random --opponent random --games 2"
+    assert shell(command, "--board", "7x6", "--k", "4").error == shell(command).error == ""
+    assert shell(command, "--board", "4x4").error == "rules: trilobite with board=4x4, k=3, a variant without an id\n"
     assert "expected a player like" in shell("eval trilobite nobody --board 4x4").refusal
 
 
@@ -518,8 +522,8 @@ def test_options_of_a_game_its_variant_and_of_a_command() -> None:
 
 
 def test_the_program_ends_with_the_status(tmp_path: Path) -> None:
-    asked = [sys.executable, "-m", "leafwise", "eval", "threes", "foo"]
-    answer = subprocess.run(asked, capture_output=True, text=True, cwd=tmp_path)
+    command = [sys.executable, "-m", "leafwise", "eval", "threes", "foo"]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr.startswith("error: expected a player")
 

@@ -38,10 +38,10 @@ def refused(row: np.ndarray) -> str:
 @pytest.mark.parametrize(("write", "cells"), [(numbers, 4), (pieces, 4), (refused, 2)])
 def test_a_sum_of_cells_writes_what_python_writes(write, cells: int) -> None:
     rows = [row for row in ROWS if cell(row, 0) < 10]
-    found = sum_of_cells(write, rows[:100], rows[100:])
-    assert found is not None
-    assert len(found["cells"]) == cells
-    assert [summed_text(found, row) for row in rows] == [write(row) for row in rows]
+    cells_of = sum_of_cells(write, rows[:100], rows[100:])
+    assert cells_of is not None
+    assert len(cells_of["cells"]) == cells
+    assert [summed_text(cells_of, row) for row in rows] == [write(row) for row in rows]
 
 
 def test_a_value_that_no_position_had_is_written_too_and_what_cannot_be_known_is_not() -> None:
@@ -50,10 +50,10 @@ def test_a_value_that_no_position_had_is_written_too_and_what_cannot_be_known_is
     def write(row: np.ndarray) -> str:
         return numbers(row) + ("!" if row[0] >> np.uint64(40) else "")
 
-    found = sum_of_cells(write, rows[:100], rows[100:])
-    assert found is not None
-    assert summed_text(found, ROWS[0]) == write(ROWS[0])
-    assert summed_text(found, ROWS[0] | np.uint64(1 << 40)) is None
+    cells_of = sum_of_cells(write, rows[:100], rows[100:])
+    assert cells_of is not None
+    assert summed_text(cells_of, ROWS[0]) == write(ROWS[0])
+    assert summed_text(cells_of, ROWS[0] | np.uint64(1 << 40)) is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_text_that_depends_on_everything_is_no_sum(write) -> None:
 
 
 def test_an_export_says_how_positions_are_shown() -> None:
-    found = sum_of_cells(numbers, list(ROWS[:100]), list(ROWS[100:]))
-    assert shown({"svg": found, "board": None}) == "drawn by 4 cells, as in Python on 200 positions"
-    assert shown({"svg": None, "board": found}) == "its drawing is not a sum of cells; positions are shown as text"
+    cells_of = sum_of_cells(numbers, list(ROWS[:100]), list(ROWS[100:]))
+    assert shown({"svg": cells_of, "board": None}) == "drawn by 4 cells, as in Python on 200 positions"
+    assert shown({"svg": None, "board": cells_of}) == "its drawing is not a sum of cells; positions are shown as text"
     assert shown({"svg": None, "board": None}).endswith("positions are shown as a table of their rows' numbers")

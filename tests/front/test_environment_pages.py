@@ -30,14 +30,14 @@ def test_the_pages_of_the_documentation_are_up_to_date(tmp_path: Path, shell: Sh
 
 def test_an_id_prints_its_page_and_a_game_those_of_its_ids(shell: Shell) -> None:
     for given in ("Friday-v0", "leafwise/Friday-v0", "Friday"):
-        said = shell("games", given).out
-        assert said == filled(page(leafwise.game("friday"), "Friday")) + "\n"
-        assert max(map(len, said.splitlines())) <= 80
-    said = shell("games cassis").out
-    assert said.startswith("cassis: Cassis, ")
-    heads = [line for line in said.splitlines() if line.startswith("# ")]
+        output = shell("games", given).out
+        assert output == filled(page(leafwise.game("friday"), "Friday")) + "\n"
+        assert max(map(len, output.splitlines())) <= 80
+    output = shell("games cassis").out
+    assert output.startswith("cassis: Cassis, ")
+    heads = [line for line in output.splitlines() if line.startswith("# ")]
     assert heads == ["# Cassis-v0", "# Cassis7-v0", "# Cassis8-v0"]
-    assert "0 to 27 0-1 to 6-7" in " ".join(said.split())
+    assert "0 to 27 0-1 to 6-7" in " ".join(output.split())
     assert "0 to 27" not in " ".join(shell("games Cassis-v0").out.split())
 
 
@@ -86,5 +86,5 @@ def test_reference_returns(name: str, short: str) -> None:
 def test_reference_returns_are_told_in_json_and_of_known_ids_alone(shell: Shell) -> None:
     with pytest.raises(ValueError, match=r"^expected an id among Cassis-v0, .*, got 'Chess-v0'$"):
         leafwise.reference("Chess-v0")
-    told = shell("games threes --json").json["reference"]["Threes-v0"]
-    assert [one["player"] for one in told] == [one.player for one in leafwise.reference("Threes-v0")]
+    reference = shell("games threes --json").json["reference"]["Threes-v0"]
+    assert [one["player"] for one in reference] == [one.player for one in leafwise.reference("Threes-v0")]

@@ -19,7 +19,7 @@ from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.play.companion import Companion, Following, Question
 from leafwise.search import Search
-from leafwise.training.execution.executor import Lost, Unfit
+from leafwise.training.execution.executor import IncompatibleWorker, WorkerLost
 from leafwise.web import games
 from leafwise.web.requests import JOBS
 from leafwise.web.workers import JobContext, do
@@ -129,13 +129,13 @@ def test_the_pages_server_tells_a_plugins_refusal_and_a_defect_apart(
     plugin: Callable[..., None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plugin(text=Text(parse=refuse))
-    told: list[dict[str, Any]] = []
-    do(JOBS["/api/state"], {"game": "nim", "text": "7,0"}, JobContext(told.append))
-    assert told[-1] == {"error": f"nim: {PLANTED}"}
+    messages: list[dict[str, Any]] = []
+    do(JOBS["/api/state"], {"game": "nim", "text": "7,0"}, JobContext(messages.append))
+    assert messages[-1] == {"error": f"nim: {PLANTED}"}
     assert "Traceback" not in capsys.readouterr().err
     monkeypatch.setattr(games, "replayed", refuse)
-    do(JOBS["/api/state"], {"game": "trilobite", "moves": ["2"]}, JobContext(told.append))
-    assert told[-1] == {"fault": f"/api/state: ValueError: {PLANTED}"}
+    do(JOBS["/api/state"], {"game": "trilobite", "moves": ["2"]}, JobContext(messages.append))
+    assert messages[-1] == {"fault": f"/api/state: ValueError: {PLANTED}"}
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -150,8 +150,8 @@ def test_a_program_of_ours_turns_what_a_person_did_wrong_into_one_line(
 
     for problem, line in (
         (leafwise.UserError("expected a,\n got b"), "expected a, got b"),
-        (Lost("expected work"), "expected work"),
-        (Unfit("expected work"), "expected work"),
+        (WorkerLost("expected work"), "expected work"),
+        (IncompatibleWorker("expected work"), "expected work"),
         (FileNotFoundError(errno.ENOENT, "No such file", "x.txt"), "cannot use 'x.txt': No such file"),
         (OSError(errno.ENOSPC, "No space left on device"), "cannot use a file: No space left on device"),
     ):

@@ -47,34 +47,34 @@ TEXTS, SEARCHED, LATE, PLIES = 2_000, 1_000, 100, 200
 
 def positions(game: leafwise.Game, n: int, rng: np.random.Generator) -> list[leafwise.State]:
     """Returns positions from all stages of random games, chance's and final ones too; the first are near the end."""
-    found: list[leafwise.State] = []
+    states: list[leafwise.State] = []
     late: list[leafwise.State] = []
-    while len(found) < 2 * n:
-        state, begun = game.start(), len(found)
+    while len(states) < 2 * n:
+        state, begun = game.start(), len(states)
         while not state.is_terminal:
-            found.append(state)
+            states.append(state)
             if state.is_chance:
                 ps, after = zip(*state.outcomes(), strict=True)
                 state = after[int(rng.choice(len(ps), p=ps))]
             else:
                 state = state.play(int(rng.choice(state.legal_actions)))
-        late += found[begun:][-3:]
-        found.append(state)
-    return [*late[:LATE], *(found[k] for k in rng.choice(len(found), n - len(late[:LATE]), replace=False))]
+        late += states[begun:][-3:]
+        states.append(state)
+    return [*late[:LATE], *(states[k] for k in rng.choice(len(states), n - len(late[:LATE]), replace=False))]
 
 
 def is_searched(state: leafwise.State) -> bool:
-    """Whether a search looks at a position: not at the cards of a start, each with a hundred outcomes."""
+    """Whether the test searches a position; not the setup, whose cards have a hundred outcomes each."""
     return not state.is_terminal and state.stage != "setup"
 
 
 def damaged(texts: list[str], rng: np.random.Generator) -> list[str]:
-    """Returns texts of which a character is another one, is gone or stands twice."""
-    found = []
+    """Returns the texts, each with one character changed, removed or doubled."""
+    changed = []
     for text in texts:
         at, mark = int(rng.integers(len(text))), str(rng.choice([*".xo/#123 =,|+", "", text[0]]))
-        found.append(text[:at] + mark + text[at + int(rng.integers(2)) :])
-    return found
+        changed.append(text[:at] + mark + text[at + int(rng.integers(2)) :])
+    return changed
 
 
 def searched() -> None:
@@ -82,15 +82,15 @@ def searched() -> None:
     name, options, texts = json.load(sys.stdin)
     game = leafwise.game(name, **options)
     evaluator = named_leaf(game, LEAVES.get(name, "best"))
-    search, found = leafwise.Search(game, evaluator, depth=DEPTHS[name], deepening=True, nodes=NODES.get(name, 0)), []
+    search, results = leafwise.Search(game, evaluator, depth=DEPTHS[name], deepening=True, nodes=NODES.get(name, 0)), []
     for text in texts:
         result = search(game.parse(text))
-        found.append([result.value, sorted(result.values.items())])
-    print(json.dumps(found))
+        results.append([result.value, sorted(result.values.items())])
+    print(json.dumps(results))
 
 
 def assert_words_are_those_of(state: leafwise.State, answer: dict[str, Any]) -> None:
-    """Checks what people are told of a position: actions, outcomes, the lines beside the board, points."""
+    """Checks the texts of a position: actions, outcomes, the lines beside the board, points."""
     outcomes = state.outcomes() if state.is_chance else []
     assert answer["words"] == [state.action_words(action) for action in state.legal_actions]
     assert answer["outcome_words"] == [state.outcome_words(after) for _, after in outcomes]
@@ -102,19 +102,19 @@ TALK = """
 import { readFileSync } from "node:fs";
 const { module, given, rows } = JSON.parse(readFileSync(0, "utf8"));
 const { read, write, words, board, outcome, outcomeWords, points } = await import(module);
-const found = rows.map(({ row, figures, actions, outcomes }) => {
-  const own = row.map(BigInt), text = write(own, given), after = outcomes.map((one) => [one.row.map(BigInt), one.figures]);
+const texts = rows.map(({ row: words64, figures, actions, outcomes }) => {
+  const row = words64.map(BigInt), text = write(row, given), after = outcomes.map((one) => [one.row.map(BigInt), one.figures]);
   return {
     text,
     parsed: read(text, given).map((one) => one.map(String)),
-    words: actions.map((name) => words(own, name, given, figures)),
-    outcomes: after.map(([one]) => outcome(own, one, given)),
-    outcome_words: after.map(([one, told]) => outcomeWords(own, one, given, () => told)),
-    board: board(own, given, figures),
-    points: points(own, 0, figures),
+    words: actions.map((name) => words(row, name, given, figures)),
+    outcomes: after.map(([one]) => outcome(row, one, given)),
+    outcome_words: after.map(([one, others]) => outcomeWords(row, one, given, () => others)),
+    board: board(row, given, figures),
+    points: points(row, 0, figures),
   };
 });
-console.log(JSON.stringify(found));
+console.log(JSON.stringify(texts));
 """
 """Writes and reads positions of Friday, whose figures are given, without a module of its rules."""
 
@@ -140,9 +140,11 @@ def test_friday_is_told_as_in_python(level: int, request: pytest.FixtureRequest)
     assert game.text.tables is not None
     given = {name: getattr(game.options, name) for name in game.defaults} | game.text.tables(game.tables())
     module = (STATIC / "alone/texts/friday.js").as_uri()
-    asked = json.dumps({"module": module, "given": given, "rows": rows})
-    found = json.loads(subprocess.check_output([str(NODE), "--input-type=module", "-e", TALK], input=asked, text=True))
-    for state, row, answer in zip(states, rows, found, strict=True):
+    question = json.dumps({"module": module, "given": given, "rows": rows})
+    answers = json.loads(
+        subprocess.check_output([str(NODE), "--input-type=module", "-e", TALK], input=question, text=True)
+    )
+    for state, row, answer in zip(states, rows, answers, strict=True):
         outcomes = state.outcomes() if state.is_chance else []
         assert (answer["text"], answer["parsed"]) == (str(state), [row["row"]])
         assert answer["outcomes"] == [state.outcome_name(after) for _, after in outcomes]
@@ -169,16 +171,16 @@ def test_an_exported_search_answers_as_python_does(
         for k, state in enumerate(states)
     ]
     wrong = [] if name in EXPORTED else damaged([str(state) for state in states[:1000]], rng)
-    asked = {"folder": str(folder), "build": build, "game": name, "options": options}
-    told = json.loads(
+    case = {"folder": str(folder), "build": build, "game": name, "options": options}
+    output = json.loads(
         subprocess.check_output(
             [NODE, Path(__file__).with_name("alone.mjs")],
-            input=json.dumps({**asked, "positions": rows, "damaged": wrong, "plies": PLIES}),
+            input=json.dumps({**case, "positions": rows, "damaged": wrong, "plies": PLIES}),
             text=True,
         )
     )
-    assert told["digests"][0] == told["digests"][1]
-    for state, answer, row in zip(states, told["answers"], rows, strict=True):
+    assert output["digests"][0] == output["digests"][1]
+    for state, answer, row in zip(states, output["answers"], rows, strict=True):
         if name in EXPORTED:
             assert (answer["text"], answer["svg"]) == (" ".join(map(str, state.row.tolist())), state.svg())
         else:
@@ -196,7 +198,7 @@ def test_an_exported_search_answers_as_python_does(
         if game.text.action_words is not None:
             assert_words_are_those_of(state, answer)
     state = game.start()
-    for words, choices, k in told["walk"]:
+    for words, choices, k in output["walk"]:
         assert words == [str(word) for word in state.row.tolist()]
         if state.is_chance:
             outcomes = state.outcomes()
@@ -205,14 +207,16 @@ def test_an_exported_search_answers_as_python_does(
         else:
             assert choices == list(state.legal_actions)
             state = game.start() if state.is_terminal else state.play(choices[k])
-    for text, found in zip(wrong, told["damaged"], strict=True):
+    for text, row_read in zip(wrong, output["damaged"], strict=True):
         try:
             state = game.parse(text)
         except ValueError:
-            assert found is None, text
+            assert row_read is None, text
         else:  # Python reads other shapes of a board too
-            assert found == [str(word) for word in state.row.tolist()] or (found is None and str(state) != text), text
-    answers = zip(states[:n], told["answers"], strict=False)
+            assert row_read == [str(word) for word in state.row.tolist()] or (
+                row_read is None and str(state) != text
+            ), text
+    answers = zip(states[:n], output["answers"], strict=False)
     going = [(state, answer) for state, answer in answers if is_searched(state)]
     command = [sys.executable, "-c", "from front.test_export import searched; searched()"]
     given = json.dumps([name, options, [str(state) for state, _ in going]])
@@ -228,11 +232,11 @@ def test_an_exported_search_answers_as_python_does(
 def test_a_gallery_shows_the_ships_of_seeds(tmp_path: Path) -> None:
     main(["--export", str(tmp_path), "--games", "starship"])
     (index,) = tmp_path.glob("*/index.json")
-    told = json.loads(index.read_text())
-    assert [one["game"] for one in told["games"]] == ["starship"]
-    assert Counter(one["preset"] for one in told["ships"]) == {"scout": 67, "classic": 67, "cruiser": 66}
-    assert len({one["file"] for one in told["ships"]}) == 200
-    for one in told["ships"][::20]:
+    content = json.loads(index.read_text())
+    assert [one["game"] for one in content["games"]] == ["starship"]
+    assert Counter(one["preset"] for one in content["ships"]) == {"scout": 67, "classic": 67, "cruiser": 66}
+    assert len({one["file"] for one in content["ships"]}) == 200
+    for one in content["ships"][::20]:
         ship = Generator(one["preset"]).ship(one["seed"])
         assert ship.valid
         assert one["quality"] == ship.stats["quality"]

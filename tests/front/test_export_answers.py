@@ -1,4 +1,4 @@
-"""What an exported page answers, asked under node: tree searches, reviews and a companion as in Python."""
+"""Answers of an exported page under node: tree searches, reviews and a companion as in Python."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ SIMULATED, SIMULATIONS = 40, 300
 """Decisions of a variant that are searched by so many simulations."""
 
 
-def asked(folder: Path, *questions: tuple[str, dict[str, Any]]) -> list[Any]:
-    """Returns what the page of an export answers to each (address, body): a list of answers, or {"error": LINE}."""
+def answers_to(folder: Path, *questions: tuple[str, dict[str, Any]]) -> list[Any]:
+    """Sends each (path, body) to an exported page; returns a list of answers for each, or {"error": LINE}."""
     (build,) = [path.name for path in folder.iterdir() if len(path.name) == 16]
-    told = json.dumps({"folder": str(folder), "build": build, "asked": questions})
+    request = json.dumps({"folder": str(folder), "build": build, "requests": questions})
     answers: list[Any] = json.loads(
-        subprocess.check_output([NODE, Path(__file__).with_name("asked.mjs")], input=told, text=True)
+        subprocess.check_output([NODE, Path(__file__).with_name("requests.mjs")], input=request, text=True)
     )
     return answers
 
 
-def native(function: str, told: Any) -> Any:
-    """Returns what a function of this module prints of `told` where Python computes as WebAssembly does."""
+def native(function: str, value: Any) -> Any:
+    """Calls a function of this module in a process that computes as WebAssembly does; returns what it prints."""
     command = [sys.executable, "-c", f"from front.test_export_answers import {function}; {function}()"]
     environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parents[1])}
-    return json.loads(subprocess.check_output(command, input=json.dumps(told), env=environment, text=True))
+    return json.loads(subprocess.check_output(command, input=json.dumps(value), env=environment, text=True))
 
 
 def played(game: leafwise.Game, moves: int) -> str:
@@ -74,11 +74,11 @@ def simulated() -> None:
     name, options, texts = json.load(sys.stdin)
     game = leafwise.game(name, **options)
     evaluator = named_leaf(game, LEAVES.get(name, "best"))
-    search, found = Mcts(game, evaluator, simulations=SIMULATIONS, memory_mb=TREE_MB, reuse=False), []
+    search, results = Mcts(game, evaluator, simulations=SIMULATIONS, memory_mb=TREE_MB, reuse=False), []
     for text in texts:
         result = search(game.parse(text))
-        found.append([result.action, result.value, sorted(result.values.items()), sorted(result.visits.items())])
-    print(json.dumps(found))
+        results.append([result.action, result.value, sorted(result.values.items()), sorted(result.visits.items())])
+    print(json.dumps(results))
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
@@ -92,9 +92,9 @@ def test_a_tree_search_is_that_of_python(
     decisions = [state for state in positions(game, 1000, rng) if not (state.is_terminal or state.is_chance)]
     states, (build,) = decisions[:SIMULATED], [path.name for path in folder.iterdir() if len(path.name) == 16]
     rows = [{"row": [str(word) for word in one.row.tolist()], "simulations": SIMULATIONS} for one in states]
-    told = {"folder": str(folder), "build": build, "game": name, "options": options, "positions": rows, "damaged": []}
+    case = {"folder": str(folder), "build": build, "game": name, "options": options, "positions": rows, "damaged": []}
     alone = Path(__file__).with_name("alone.mjs")
-    answers = json.loads(subprocess.check_output([NODE, alone], input=json.dumps(told), text=True))["answers"]
+    answers = json.loads(subprocess.check_output([NODE, alone], input=json.dumps(case), text=True))["answers"]
     expected = native("simulated", [name, options, [str(state) for state in states]])
     for one, (action, value, values, visits) in zip(answers, expected, strict=True):
         assert one["best"] == action
@@ -131,20 +131,20 @@ def followed(rng: np.random.Generator) -> list[dict[str, Any]]:
     return bodies + wrong
 
 
-def rounded(told: Any) -> Any:
+def rounded(answer: Any) -> Any:
     """Returns JSON with its numbers to 12 decimals, without what pages draw and a terminal prints."""
-    if isinstance(told, dict):
-        return {key: rounded(value) for key, value in told.items() if key not in ("svg", "board")}
-    if isinstance(told, (list, tuple)):
-        return [rounded(one) for one in told]
-    return round(told, 12) if isinstance(told, float) else told
+    if isinstance(answer, dict):
+        return {key: rounded(value) for key, value in answer.items() if key not in ("svg", "board")}
+    if isinstance(answer, (list, tuple)):
+        return [rounded(one) for one in answer]
+    return round(answer, 12) if isinstance(answer, float) else answer
 
 
 def test_threes_is_followed_as_python_follows_it(folder: Path, request: pytest.FixtureRequest) -> None:
     bodies = followed(np.random.default_rng(request.config.getoption("--campaign-seed")))
-    found = asked(folder, *[("api/follow", {"game": "threes", **body}) for body in bodies])
+    replies = answers_to(folder, *[("api/follow", {"game": "threes", **body}) for body in bodies])
     context, refused = JobContext(lambda message: None), 0
-    for body, answer in zip(bodies, found, strict=True):
+    for body, answer in zip(bodies, replies, strict=True):
         try:
             expected = follow(FollowRequest(game="threes", **body), context)
         except UserError:
@@ -202,7 +202,7 @@ def review() -> None:
 def test_a_review_is_that_of_python(folder: Path, name: str) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite" else leafwise.game(name)
     file = played(game, MOVES[name])
-    (head, *moves), refused, endless = asked(
+    (head, *moves), refused, endless = answers_to(
         folder,
         ("api/review", {"file": file, "seconds": 0.05}),
         ("api/review", {"file": file.replace("1. ", "2. ", 1)}),

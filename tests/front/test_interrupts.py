@@ -68,7 +68,7 @@ def test_eval_without_a_file_names_it() -> None:
     until(lambda: computes(process), process)
     _, error = pressed(process)
     assert process.returncode == 130
-    assert error.splitlines()[-1] == "interrupted; nothing was kept: --file FILE keeps games"
+    assert error.splitlines()[-1] == "interrupted; nothing was saved: --file FILE saves games"
 
 
 def computes(process: subprocess.Popen[str]) -> bool:
@@ -130,20 +130,20 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("begin", ["", "interrupts.at_command_line()"], ids=["program", "command"])
 @pytest.mark.parametrize(
-    ("presses", "lasts", "status", "out", "told"),
+    ("presses", "lasts", "status", "out", "errors"),
     [
         ([0.1], 4.0, 0, "raised\n", [ANNOUNCEMENT]),
         ([0.1, 0.2], 4.0, 0, "raised\n", [ANNOUNCEMENT]),
         ([0.1, 3.0], 600.0, 130, "", [ANNOUNCEMENT, "ended at once"]),
     ],
-    ids=["once", "once, told twice", "twice"],
+    ids=["once", "twice, the second ignored", "twice"],
 )
 def test_what_hears_nothing_is_announced_and_a_second_press_ends_it(
-    begin: str, presses: list[float], lasts: float, status: int, out: str, told: list[str]
+    begin: str, presses: list[float], lasts: float, status: int, out: str, errors: list[str]
 ) -> None:
     process = started("-c", DEAF.format(begin=begin, presses=presses, lasts=lasts))
-    said, error = process.communicate(timeout=300)
-    assert (process.returncode, said, error.splitlines()) == (status, out, told)
+    output, error = process.communicate(timeout=300)
+    assert (process.returncode, output, error.splitlines()) == (status, out, errors)
 
 
 LATE = """

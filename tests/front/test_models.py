@@ -27,9 +27,9 @@ BEFORE = {"options": {}, "steps": 1, "command": "none", "commit": "0" * 40}
 
 
 def test_every_model_is_told_as_its_file_says_and_the_table_as_the_cards_do(shell: Shell) -> None:
-    told = shell("models --json").jsons
-    assert [about["name"] for about in told] == NAMES
-    for about in told:
+    listed = shell("models --json").jsons
+    assert [about["name"] for about in listed] == NAMES
+    for about in listed:
         path = WEIGHTS / f"{about['name']}.safetensors"
         says, game = load_metadata(path), leafwise.game(about["game"], **about["options"])
         for name in ("game", "options", "kind", "steps", "command", "commit"):
@@ -39,8 +39,12 @@ def test_every_model_is_told_as_its_file_says_and_the_table_as_the_cards_do(shel
         assert units is not None
         assert (about["unit"], about["unit_error"]) == (units.name, units.error)
         scores = says["score"] if isinstance(says["score"], list) else [says["score"]]
-        for one, said in zip(about["score"], filter(None, scores), strict=True):
-            held = {**said.get("learned", said), "count": said[one["of"]], "depth": said["depth"]}
+        for one, game_score in zip(about["score"], filter(None, scores), strict=True):
+            held = {
+                **game_score.get("learned", game_score),
+                "count": game_score[one["of"]],
+                "depth": game_score["depth"],
+            }
             assert all(one[name] == held[name] for name in ("mean", "ci_low", "ci_high", "count", "depth"))
     lines = shell("models").out.splitlines()
     assert [line.partition(":")[0] for line in lines[:-2] if not line.startswith(" ")] == NAMES
@@ -115,8 +119,8 @@ def test_a_file_that_is_no_model_is_listed_with_its_reason(tmp_path: Path, monke
     wrong = [line for line in lines if not line.startswith(" ")]
     assert [line.partition(":")[0] for line in wrong] == sorted(files)
     assert all(": expected " in line and str(tmp_path) in line for line in wrong)
-    shows(shell("models steps").out, "expected what is written of a model that is published, got")
-    shows(shell("models foreign").out, "no metadata 'leafwise', which tells what the tensors are")
+    shows(shell("models steps").out, "expected the metadata of a published model, got")
+    shows(shell("models foreign").out, "no metadata 'leafwise' that describes the tensors")
     assert {about["name"] for about in shell("models --json").jsons if "wrong" in about} == set(files)
 
 
@@ -155,7 +159,7 @@ def test_a_model_and_its_card_are_pushed_and_nothing_else(
     ):
         taken.clear()
         shown = shell("models push", source, "me/net")
-        shows(shown.out, f"of {file}\n", "nothing is written: --yes makes it one commit of me/net, ")
+        shows(shown.out, f"of {file}\n", "nothing was written: --yes makes one commit to me/net, ")
         assert (shown.status, taken) == (0, [])
         assert "https://the.hub/me/net/commit/1" in shell("models push", source, "me/net", "--yes").out
         made, (repository, written) = taken

@@ -21,36 +21,36 @@ NO_UNIT = "  no unit: the network was measured with the usual rules, not with ma
 
 
 def test_analyze_uses_the_shipped_network_and_says_so(shell: Shell) -> None:
-    asked = "analyze trilobite --moves 22 --depth 1"
-    told, game = shell(asked, "--json").json, leafwise.game("trilobite")
+    command = "analyze trilobite --moves 22 --depth 1"
+    answer, game = shell(command, "--json").json, leafwise.game("trilobite")
     result = leafwise.Search(game, leafwise.load("trilobite"), 1)(game.start().play("2").play("2"))
-    assert (told["leaf"], told["position"], told["player"]) == ("trilobite", str(result.state), 1)
-    assert told["action_values"] == result.action_values
+    assert (answer["leaf"], answer["position"], answer["player"]) == ("trilobite", str(result.state), 1)
+    assert answer["action_values"] == result.action_values
     units = units_of(game, "best")
     assert units is not None
-    assert told["unit"] == units.name == "chance to win, a draw counting half"
-    assert told["value_in_unit"] == units(result.value)
-    assert told["action_values_in_unit"] == {name: units(value) for name, value in result.action_values.items()}
-    shown = shell(asked).out
+    assert answer["unit"] == units.name == "chance to win, a draw counting half"
+    assert answer["value_in_unit"] == units(result.value)
+    assert answer["action_values_in_unit"] == {name: units(value) for name, value in result.action_values.items()}
+    shown = shell(command).out
     shows(
         shown,
-        f"  {units.name}, and what it lacks to the best\n",
+        f"  {units.name}, and the difference from the best\n",
         f"{units.written(result.value)}        best",
         "leaf   trilobite, depth 1",
     )
-    shows(shell(asked, "--leaf", "lines").out, "  score of the leaf, and what it lacks to the best\n")
-    assert shell(asked, "--leaf", "lines", "--json").json["unit"] is None
+    shows(shell(command, "--leaf", "lines").out, "  score of the leaf, and the difference from the best\n")
+    assert shell(command, "--leaf", "lines", "--json").json["unit"] is None
 
 
 def test_rules_that_no_network_was_measured_with_have_values_without_a_unit(shell: Shell, tmp_path: Path) -> None:
-    asked = "analyze trap --size 5 --max-turns 20 --depth 1"
-    shown = shell(asked).out
-    shows(shown, "  score of the leaf, and what it lacks to the best\n", NO_UNIT)
+    command = "analyze trap --size 5 --max-turns 20 --depth 1"
+    shown = shell(command).out
+    shows(shown, "  score of the leaf, and the difference from the best\n", NO_UNIT)
     assert "  unit " not in shown
     assert "%" not in shown
-    told = shell(asked, "--json").json
-    assert (told["unit"], told["value_in_unit"], told["action_values_in_unit"]) == (None, None, None)
-    assert told["no_unit"] == NO_UNIT.strip()
+    answer = shell(command, "--json").json
+    assert (answer["unit"], answer["value_in_unit"], answer["action_values_in_unit"]) == (None, None, None)
+    assert answer["no_unit"] == NO_UNIT.strip()
     usual = shell("analyze trap --size 5 --depth 1 --json").json
     assert usual["unit"] == "chance to win, a draw counting half"
     assert "no_unit" not in usual
@@ -63,16 +63,16 @@ def test_rules_that_no_network_was_measured_with_have_values_without_a_unit(shel
 
 
 def test_moves_hold_what_chance_did_and_no_position_is_the_start(shell: Shell) -> None:
-    asked = "analyze trap --size 3 --depth 1 --leaf reach --moves"
+    command = "analyze trap --size 3 --depth 1 --leaf reach --moves"
     thrown = leafwise.game("trap", size=3).start().play("SW").play("0,2")
-    assert shell(asked, "SW 0,2 0,2", "--json").json["position"] == str(thrown.outcomes_by_name()["0,2"])
-    chance = shell(asked, "SW 0,2").out
+    assert shell(command, "SW 0,2 0,2", "--json").json["position"] == str(thrown.outcomes_by_name()["0,2"])
+    chance = shell(command, "SW 0,2").out
     shows(chance, "chance acts next (landing); score of the leaf", " for player 1\n")
     assert "player 0" not in chance
-    assert shell(asked, "SW 0,2", "--json").json["player"] is None
+    assert shell(command, "SW 0,2", "--json").json["player"] is None
     for words in ("", "--moves ''"):
-        told = shell(f"analyze trilobite --depth 1 --json {words}").json
-        assert told["position"] == str(leafwise.game("trilobite").start())
+        answer = shell(f"analyze trilobite --depth 1 --json {words}").json
+        assert answer["position"] == str(leafwise.game("trilobite").start())
 
 
 def test_positions_and_moves_are_read_as_people_type_them(shell: Shell, tmp_path: Path) -> None:
@@ -82,17 +82,17 @@ def test_positions_and_moves_are_read_as_people_type_them(shell: Shell, tmp_path
     assert len({shell(line).out.partition('"nodes"')[0] for line in lines}) == 1
     with pytest.raises(ValueError, match=r"expected an action among 0-1, .* got '0-0'"):
         game.action("0-0")
-    asked, file = "analyze trilobite --depth 1 --leaf lines --json", tmp_path / "positions.txt"
-    expected, moves = shell(asked, ".../.o./xxo").json, shell(asked, "--moves", "1322").json
+    command, file = "analyze trilobite --depth 1 --leaf lines --json", tmp_path / "positions.txt"
+    expected, moves = shell(command, ".../.o./xxo").json, shell(command, "--moves", "1322").json
     for text in TYPED:
-        told = shell(asked, text).json
-        assert (told["player"], told["action_values"]) == (expected["player"], expected["action_values"]), text
+        answer = shell(command, text).json
+        assert (answer["player"], answer["action_values"]) == (expected["player"], expected["action_values"]), text
     for words in (("a, c, b, b",), ("--moves", "A,C,B,B")):
-        told = shell(asked, *words).json
-        assert (told["action_values"], told["position"]) == (moves["action_values"], moves["position"])
+        answer = shell(command, *words).json
+        assert (answer["action_values"], answer["position"]) == (moves["action_values"], moves["position"])
     file.write_text("[[0,0,0],[0,2,0],[1,1,2]]\n--- / -O- / XXO\n.../.o./xxo\n")
-    for line in (asked, "solve trilobite --json"):
-        one, two, three = (told["action_values"] for told in shell(line, "--file", str(file)).jsons)
+    for line in (command, "solve trilobite --json"):
+        one, two, three = (answer["action_values"] for answer in shell(line, "--file", str(file)).jsons)
         assert one == two == three
     plain, typed = (shell("solve cassis --json --moves", edges).json for edges in ("0-1 2-3", "(1, 0), (2, 3)"))
     assert plain["action_values"] == typed["action_values"]
@@ -105,10 +105,10 @@ def test_a_game_is_saved_judged_and_drawn(shell: Shell, dice_game: None, tmp_pat
     shows(out, f"saved to {file}", f"left the game at {record.states[-1]}")
     assert record.players == ("human", "random")
     assert next(step.name for step in record.moves if step.before.current_player == 0) == "right"
-    told = shell(f"analyze --game {file} --depth 1 --json").jsons
-    assert [one["played"] for one in told] == [step.name for step in record.moves]
+    answers = shell(f"analyze --game {file} --depth 1 --json").jsons
+    assert [one["played"] for one in answers] == [step.name for step in record.moves]
     search = leafwise.Search(record.game, record.game.score(), 1)
-    for one, step in zip(told, record.moves, strict=True):
+    for one, step in zip(answers, record.moves, strict=True):
         values = search(step.before).action_values
         assert one["loss"] == pytest.approx(max(values.values()) - values[step.name])
     shows(shell(f"analyze --game {file} --depth 1").out, "player 1: mean loss ")
@@ -139,11 +139,11 @@ def test_eval_arena_and_record_keep_games(shell: Shell, dice_game: None, tmp_pat
 def test_no_option_of_a_command_hides_one_of_a_game() -> None:
     """`--level` of play is the one exception: it is spelt `--strength` where the game has a level of its own."""
     for command in {*command_names()} - {"ship", "train"}:
-        own = {
+        options = {
             field.name for field in dataclasses.fields(importlib.import_module(f"leafwise.commands.{command}").Config)
         }
         for name in leafwise.games():
-            assert not own & set(leafwise.game(name).defaults), (command, name)
+            assert not options & set(leafwise.game(name).defaults), (command, name)
 
 
 def test_level_is_the_game_s_own_where_it_has_one(shell: Shell) -> None:
@@ -166,8 +166,8 @@ def test_compiling_is_no_part_of_a_search_s_time(tmp_path: Path) -> None:
     for moves in ("SW", "SW 0,2"):
         line = "-m leafwise analyze trap --size 3 --leaf reach --depth 1 --json --moves"
         environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path / moves)}
-        told = subprocess.check_output([sys.executable, *line.split(), moves], env=environment, text=True)
-        assert json.loads(told)["seconds"] < 0.2
+        output = subprocess.check_output([sys.executable, *line.split(), moves], env=environment, text=True)
+        assert json.loads(output)["seconds"] < 0.2
 
 
 TYPED = (

@@ -55,8 +55,8 @@ def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: N
 def test_the_solver_hints_and_plays_at_a_level(shell: Shell) -> None:
     out = shell("play trilobite --position .../.o./xxo", typed="h\nq\n").out
     shows(out, "3  draw       best\n  2  loss in 2\n  1  loss in 1\n", "  exact, by the solver")
-    asked = shell("play trilobite --depth 2", typed="h\nq\n").out
-    assert "  by search, depth 2, leaf trilobite" in asked
+    output = shell("play trilobite --depth 2", typed="h\nq\n").out
+    assert "  by search, depth 2, leaf trilobite" in output
 
     def replies(level: str, seeds: int) -> set[str]:
         games = [shell(f"play cassis --level {level} --seed {s}", typed="0-1\nq\n").out for s in range(seeds)]
@@ -73,8 +73,8 @@ def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(analysis, "SOLVER_SECONDS", 0.2)
     lines = analysis.Hints(analysis.analyst_of(game, "lines", 1), exact=True, solver=solver)(game.start())
     assert len(lines) == 9
-    assert lines[0] == "  score of the leaf, and what it lacks to the best"
-    assert lines[-1] == "  by search, depth 1, leaf lines; the exact solver needs more than 0 s here"
+    assert lines[0] == "  score of the leaf, and the difference from the best"
+    assert lines[-1] == "  by search, depth 1, leaf lines; the exact solver needs more than 0 s"
 
 
 def test_assist_asks_for_the_start_and_follows_a_phone(shell: Shell) -> None:
@@ -103,24 +103,24 @@ def test_assist_asks_for_the_start_and_follows_a_phone(shell: Shell) -> None:
 
 def test_a_game_of_friday_is_followed_saved_and_goes_on(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "table.txt"
-    asked = f"play friday --assist --leaf pirates --depth 1 --save {file}"
+    command = f"play friday --assist --leaf pirates --depth 1 --save {file}"
     fight = (
         "  fight wild animals (value 4, 4 free) for realization 3 (destroy), draw a free card (1 of 4), weak 0 (44.4 %)"
     )
     given_up = ("lose 4 life and remove weak", "ending the fight now: lose 4 life")
-    out = shell(asked, typed="1\n3, 7\nW1, N1\nfight wild, free, weak\nh\nq\n").out
+    out = shell(command, typed="1\n3, 7\nW1, N1\nfight wild, free, weak\nh\nq\n").out
     shows(out, fight, *given_up, f"saved to {file}")
-    on = shell(asked, typed="u\nu\nu\nfirst\n\nfocused\nq\n").out
+    on = shell(command, typed="u\nu\nu\nfirst\n\nfocused\nq\n").out
     assert "level 1" not in on
     assert "focused 1 (16.7 %)" in on
     assert load_game(file).moves[0].name == "first"
-    assert "both" in shell(asked, "--position", "x").refusal
+    assert "both" in shell(command, "--position", "x").refusal
     assert "expected a game of threes" in shell(f"play threes --assist --save {file}").refusal
 
 
 def test_friday_is_played_with_names_and_odds(shell: Shell) -> None:
-    asked = "play friday --level 4 --leaf pirates --depth 1 --seed 3"
-    out = shell(asked, typed="first\nfree\nh\nuse 9\nq\n").out
+    command = "play friday --level 4 --leaf pirates --depth 1 --seed 3"
+    out = shell(command, typed="first\nfree\nh\nuse 9\nq\n").out
     shows(out, "life 18/20", "  first   fight ", "odds: weak 0 4", "got 'use9'")
     assert re.search(r"then: [a-z (),0-9+-]+ \(\d+(\.\d+)? %\)", out)
     assert re.search(r"  end +end the fight: ", out)

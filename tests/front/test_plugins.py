@@ -35,10 +35,10 @@ if __name__ == "__main__":
 def install(example: str, site: Path) -> Path:
     """Puts an example's package into a folder as pip would, with what its pyproject.toml announces; returns the folder."""
     project = EXAMPLES / example
-    told = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project_fields = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for package in project.glob("leafwise_*"):
         shutil.copytree(package, site / package.name, ignore=shutil.ignore_patterns("__pycache__"))
-    announce(site, told["name"].replace("-", "_"), told["entry-points"]["leafwise.games"])
+    announce(site, project_fields["name"].replace("-", "_"), project_fields["entry-points"]["leafwise.games"])
     return site
 
 
@@ -47,9 +47,9 @@ def announce(site: Path, distribution: str, points: dict[str, str]) -> None:
     folder = site / f"{distribution}-0.1.0.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 0.1.0\n")
-    own = "\n".join(f"{name} = {place}" for name, place in points.items())
+    entry_points = "\n".join(f"{name} = {place}" for name, place in points.items())
     others = "[console_scripts]\nother = other:main\n\n{}\n[other.games]\nno = no:no.json\n"
-    (folder / "entry_points.txt").write_text(others.format(f"[leafwise.games]\n{own}\n"))
+    (folder / "entry_points.txt").write_text(others.format(f"[leafwise.games]\n{entry_points}\n"))
 
 
 def drive(
@@ -84,9 +84,9 @@ def forget_listed() -> None:
     registry._listed_game.cache_clear()
 
 
-def statuses(said: str) -> list[int]:
+def statuses(output: str) -> list[int]:
     """Returns the statuses that `drive` told."""
-    return [int(status) for status in re.findall(r"^\[.*: (\d+)\]$", said, re.M)]
+    return [int(status) for status in re.findall(r"^\[.*: (\d+)\]$", output, re.M)]
 
 
 @pytest.fixture
@@ -115,10 +115,10 @@ def put(site: Path, module: str, data: object, source: str = "") -> None:
 
 def test_an_installed_game_is_known_without_importing_it(tmp_path: Path) -> None:
     site = install("pig", tmp_path / "site")
-    told = [sys.executable, "-W", "error", "-c", TELL]
-    said = subprocess.check_output(told, text=True, env={"PYTHONPATH": str(site)})
-    assert "'pig'" in said
-    assert said.strip().endswith("[]")
+    command = [sys.executable, "-W", "error", "-c", TELL]
+    output = subprocess.check_output(command, text=True, env={"PYTHONPATH": str(site)})
+    assert "'pig'" in output
+    assert output.strip().endswith("[]")
 
 
 def test_every_command_works_for_an_installed_game(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_an_installed_game_is_measured_trained_and_published(tmp_path: Path) -> 
     for line in [*(f"-m leafwise {line}" for line in lines), published]:
         subprocess.run([sys.executable, *line.split()], cwd=tmp_path, env=environment, check=True, capture_output=True)
     card = (tmp_path / "out" / "pig.md").read_text()
-    assert "| search depth | games | learned | hand-made (`sum`) |" in card
+    assert "| search depth | games | network | hand-made score `sum` |" in card
     assert "`leafwise.load('out/pig.safetensors')` loads it." in card
 
 
@@ -200,9 +200,9 @@ def test_a_broken_plugin_is_one_warning_and_stops_nothing(name: str, site: Path)
     data, problem = BROKEN[name]
     put(site, name, data)
     put(site, "zz_whole", {"zz_whole": told_of("whole")})
-    with pytest.warns(plugins.PluginWarning) as said:
+    with pytest.warns(plugins.PluginWarning) as warned:
         assert {"threes", "zz_whole"} <= set(leafwise.games())
-    (message,) = [str(warning.message) for warning in said]
+    (message,) = [str(warning.message) for warning in warned]
     assert message.startswith(f"the plug-in {name!r} of {name}-0.1.0 is left out: ")
     assert problem in message
 
@@ -212,9 +212,9 @@ def test_two_plugins_of_one_name_and_an_entry_without_a_file_are_warnings(site: 
         put(site, module, {"same": told_of("same")})
     announce(site, "zz", {"zz": "zz"})
     announce(site, "zzz", {"zzz": "zzz:games.json"})
-    with pytest.warns(plugins.PluginWarning) as said:
+    with pytest.warns(plugins.PluginWarning) as warned:
         assert "same" in leafwise.games()
-    assert [str(w.message).partition(" is left out: ")[2] for w in said] == [
+    assert [str(w.message).partition(" is left out: ")[2] for w in warned] == [
         "expected a name of its own, 'same' is taken by the plug-in 'one' of one-0.1.0",
         "expected a module and its data file like 'pig:games.json', got 'zz'",
         "expected an installed module, got 'zzz'",
@@ -301,8 +301,8 @@ def test_pip_installs_the_examples(tmp_path: Path) -> None:
         subprocess.run([*pip, "--target", str(tmp_path / example.name), str(source)], check=True)
         (data,) = example.glob("leafwise_*/games.json")
         listed = json.loads(data.read_text(encoding="utf-8"))
-        told = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "leafwise", "games", *listed, "--listing"],
             capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path / example.name)},
         )  # fmt: skip
-        assert json.loads(told.stdout) == listed
+        assert json.loads(done.stdout) == listed

@@ -28,9 +28,9 @@ CLIENT = f'program:"{sys.executable}" "{EXAMPLES / "player.py"}"'
 GAME = leafwise.game("trilobite")
 
 
-def answers(player: str, *asked: dict[str, Any] | str) -> list[dict[str, Any]]:
+def answers(player: str, *requests: dict[str, Any] | str) -> list[dict[str, Any]]:
     """Returns what `leafwise engine` writes when it is asked this."""
-    lines = "".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in asked)
+    lines = "".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in requests)
     words = [sys.executable, "-m", "leafwise", "engine", player]
     done = subprocess.run(words, input=lines, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
@@ -59,21 +59,23 @@ def test_an_engine_says_who_it_is_plays_and_refuses_in_one_line() -> None:
         GO,
         {**GO, "depth": 1, "nodes": 5, "seconds": 9},
     ]
-    found = answers("search:lines,depth=9", HELLO, *wrong, *right, {"ask": "quit"}, HELLO)
-    assert found[0] == {
+    replies = answers("search:lines,depth=9", HELLO, *wrong, *right, {"ask": "quit"}, HELLO)
+    assert replies[0] == {
         "ready": 1,
         "name": f"leafwise {leafwise.__version__}, search:lines,depth=9",
         "limits": ["depth", "nodes", "seconds"],
         "stop": True,
     }
-    said = [one["error"] for one in found[1 : 1 + len(wrong)]]
+    errors = [one["error"] for one in replies[1 : 1 + len(wrong)]]
     expected = [
         "a line with a JSON object, got b'[1]'", "a line with a JSON object, got b'no JSON'", "a line of at most 1,048,576 bytes",
         "ask among hello, new, position, go, stop, quit, got 'think'", "version 1 of the protocol, got 2", "a decision",
         "a game among", "k", "a game before its positions",
     ]  # fmt: skip
-    assert [line.partition("expected ")[2][: len(what)] for line, what in zip(said, expected, strict=True)] == expected
-    ready, board, depth, info, move, shallow, again = found[1 + len(wrong) :]
+    assert [
+        line.partition("expected ")[2][: len(what)] for line, what in zip(errors, expected, strict=True)
+    ] == expected
+    ready, board, depth, info, move, shallow, again = replies[1 + len(wrong) :]
     assert ready == {"ready": 1}
     assert "xxx" in board["error"]
     assert depth == {"error": "expected depth of 1 to 1,000,000, got 0"}
@@ -91,14 +93,14 @@ def test_a_search_that_is_stopped_answers() -> None:
 
 
 def test_a_program_plays_as_the_player_that_it_is() -> None:
-    """Our own player behind the protocol, and beside it."""
+    """A player behind the protocol plays as the player itself."""
     engine = leafwise.player(f'program:"{sys.executable}" -m leafwise engine search:lines,depth=4,depth=3', GAME)
-    own = leafwise.player("search:lines,depth=3", GAME)
+    player = leafwise.player("search:lines,depth=3", GAME)
     state = GAME.start()
     while not state.is_terminal:
         action = engine.choose(state)
-        assert action == own.choose(state)
-        assert (engine.info["depth"], engine.info["nodes"]) == (3, own.found.nodes)  # type: ignore[attr-defined]
+        assert action == player.choose(state)
+        assert (engine.info["depth"], engine.info["nodes"]) == (3, player.result.nodes)  # type: ignore[attr-defined]
         state = state.play(action)
     engine.close()  # type: ignore[attr-defined]
 
@@ -256,8 +258,8 @@ def test_no_file_runs_a_program(file: str, evil: str, tmp_path: Path, monkeypatc
 
 def test_no_metadata_runs_a_program(evil: str, tmp_path: Path) -> None:
     network = SparseNetwork.create(GAME, (8,))
-    told = {"steps": 0, "command": evil, "commit": "", "player": evil, "opponent": evil, "leaf": evil}
-    leafwise.save_network(tmp_path / "model.safetensors", network, told)
+    metadata = {"steps": 0, "command": evil, "commit": "", "player": evil, "opponent": evil, "leaf": evil}
+    leafwise.save_network(tmp_path / "model.safetensors", network, metadata)
     assert leafwise.player(f"greedy:{tmp_path}", GAME).choose(GAME.start()) in range(3)
     assert not (tmp_path / "ran").exists()
 
@@ -272,7 +274,7 @@ def test_no_request_runs_a_program(named: str, evil: str, tmp_path: Path) -> Non
 
 def test_the_page_has_the_players_of_its_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PLAYERS_VARIABLE, json.dumps([f"my program={CLIENT},seconds=5"]))
-    offer = games.Offer(GAME)
+    offer = games.GameChoices(GAME)
     assert offer.players[0] == {"name": "named:my program", "title": "my program"}
     assert games.player_text(GAME, "named:my program") == f"{CLIENT},seconds=5"
 

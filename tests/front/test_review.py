@@ -1,4 +1,4 @@
-"""A game looked back on: the curve, the decisions that cost most, the booklet's score."""
+"""The review of a game: the curve, the worst decisions, the booklet's score."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -43,24 +43,24 @@ def followed() -> Following:
 
 
 def test_a_game_followed_at_a_table_is_reviewed() -> None:
-    found = review(followed().record, Stub(PERCENT))
-    assert as_json(found)["worst"] == [1, 4, 8]
-    assert found.curve == [0.9] * 8
-    text = "\n".join(lines(found))
+    reviewed = review(followed().record, Stub(PERCENT))
+    assert as_json(reviewed)["worst"] == [1, 4, 8]
+    assert reviewed.curve == [0.9] * 8
+    text = "\n".join(lines(reviewed))
     assert "8 decisions, not finished, -" in text
     assert "1. fight wild animals (value 4, 4 free) for realization 3 (destroy): 70.00 %, cost 20.00 %" in text
     shows(
         text,
         "better: fight with the raft to the wreck",
         " 100 % |",
-        "score by the game's own rules, if it ended there: ",
+        "score by the game's own rules, if the game ended there: ",
     )
-    told = as_json(found)
-    assert json.loads(json.dumps(told))["worst"] == [1, 4, 8]
-    first = told["decisions"][0]
+    as_dict = as_json(reviewed)
+    assert json.loads(json.dumps(as_dict))["worst"] == [1, 4, 8]
+    first = as_dict["decisions"][0]
     assert (first["played"], first["best"], first["worth"]) == ("second", "first", 0.9)
     assert first["cost"] == pytest.approx(0.2)
-    drawing = ET.fromstring(picture(found).svg())
+    drawing = ET.fromstring(picture(reviewed).svg())
     assert len(drawing.findall("{http://www.w3.org/2000/svg}circle")) == 3
 
 
@@ -69,9 +69,9 @@ def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
     recorder, first = GameRecorder(trilobite.start()), GameRecorder(trilobite.start())
     for move in "12131":
         recorder.play(move)
-    found = review(recorder.record(), Stub(PERCENT))
+    reviewed = review(recorder.record(), Stub(PERCENT))
     assert recorder.state.is_terminal
-    assert found.curve == pytest.approx([0.9, 0.1, 0.9, 0.1, 0.9, 1.0])
+    assert reviewed.curve == pytest.approx([0.9, 0.1, 0.9, 0.1, 0.9, 1.0])
     bare = review(recorder.record(), Stub(None))
     assert bare.curve == pytest.approx([0.9, -0.9, 0.9, -0.9, 0.9, 1.0])
     assert "game over, player 1 wins" in lines(bare)[0]
@@ -80,7 +80,7 @@ def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
         first.play(move)
     shown = list(game_lines(first.record(), Stub(PERCENT)))
     assert shown[4].split() == ["1", "1", "1", "90.00", "%"], "nothing was given away"
-    assert "player 1: mean loss 0; most given away by no move" in shown[-2]
+    assert "player 1: mean loss 0; largest losses: none" in shown[-2]
     with pytest.raises(ValueError, match="expected a game with a decision to review, got none"):
         review(GameRecorder(trilobite.start()).record(), Stub(None))
 
@@ -88,14 +88,14 @@ def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
 def test_the_command_reviews(shell: Shell, tmp_path: Path) -> None:
     file, svg = tmp_path / "game.txt", tmp_path / "game.svg"
     file.write_text('[Game "trilobite"]\n1. 1\n2. 2\n3. 1\n4. 2\n')
-    asked = ("analyze", "--game", str(file), "--leaf", "lines", "--depth", "1")
-    out = shell(*asked, "--review", "--svg", str(svg)).out
+    command = ("analyze", "--game", str(file), "--leaf", "lines", "--depth", "1")
+    out = shell(*command, "--review", "--svg", str(svg)).out
     assert "4 decisions, not finished" in out
     assert svg.read_text().startswith("<svg")
-    told = shell(*asked, "--review", "--json").json
-    assert [one["move"] for one in told["decisions"]] == [1, 2, 3, 4]
+    answer = shell(*command, "--review", "--json").json
+    assert [one["move"] for one in answer["decisions"]] == [1, 2, 3, 4]
     assert "expected --review with --game FILE" in shell("analyze trilobite --review").refusal
     svg.unlink()
-    assert "expected --review with --game FILE" in shell(*asked, "--svg", str(svg)).refusal
+    assert "expected --review with --game FILE" in shell(*command, "--svg", str(svg)).refusal
     file.write_text(file.read_text() * 2)
-    assert "expected a file of one game with --svg, got 2" in shell(*asked, "--review", "--svg", str(svg)).refusal
+    assert "expected a file of one game with --svg, got 2" in shell(*command, "--review", "--svg", str(svg)).refusal

@@ -29,13 +29,13 @@ def test_figures_are_those_of_their_definitions() -> None:
     assert improvement(FIRST, SECOND) == pytest.approx(np.mean(wins))
     assert improvement([np.ones(3)], [np.ones(2)]) == 0.5
     levels = np.array([0.0, 1.0, 5.0])
-    shares = [np.mean([x > level for own in FIRST for x in own]) for level in levels]
+    shares = [np.mean([x > level for scores in FIRST for x in scores]) for level in levels]
     assert profile(levels)(FIRST) == pytest.approx(shares)
 
 
 def test_intervals_are_those_of_runs_drawn_anew_within_each_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = estimate(improvement, FIRST, SECOND)
-    assert 0 <= found.low < found.value < found.high <= 1
+    result = estimate(improvement, FIRST, SECOND)
+    assert 0 <= result.low < result.value < result.high <= 1
     apart = [
         np.full(4, 1.0),
         np.full(4, 9.0),
@@ -61,13 +61,13 @@ def test_compare_has_all_runs_play_the_same_games(shell: Shell, tmp_path: Path) 
     sets = [str(tmp_path / name) for name in "ab"]
     words = ["--games", "20", "--player", "random", "--opponent", "random"]
     picture = tmp_path / "c.png"
-    found = shell("compare", *sets, *words, "--picture", str(picture), "--json").json
-    (one, two), (other,) = (next(iter(own["scores"].values())) for own in found["sets"])
-    assert one == two == other == found["sets"][0]["iqm"][0]
-    assert found["pairs"][0]["probability"] == [0.5, 0.5, 0.5]
+    result = shell("compare", *sets, *words, "--picture", str(picture), "--json").json
+    (one, two), (other,) = (next(iter(entry["scores"].values())) for entry in result["sets"])
+    assert one == two == other == result["sets"][0]["iqm"][0]
+    assert result["pairs"][0]["probability"] == [0.5, 0.5, 0.5]
     assert picture.read_bytes().startswith(b"\x89PNG")
     out = shell("compare", *sets, *words).out
-    assert f"{sets[0]} is better than {sets[1]} with probability 0.50 (0.50 to 0.50): no difference that stands" in out
+    assert f"{sets[0]} is better than {sets[1]} with probability 0.50 (0.50 to 0.50): no significant difference" in out
     assert "a plain bootstrap over the runs of one game" in out
     kept(tmp_path / "b" / "sim", 'game = "cassis"\n')
     assert (

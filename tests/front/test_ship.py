@@ -12,9 +12,9 @@ from leafwise.envs.starship import generate, read, write
 
 def test_gen_writes_what_is_asked_for(tmp_path, shell):
     names = {option: tmp_path / f"ship.{option}" for option in ("json", "png", "svg", "story")}
-    said = shell("ship gen --preset scout --seed 7", *(f"--{option}={path}" for option, path in names.items()))
-    assert (said.status, said.error) == (0, "")
-    assert "scout seed 7 attempt 0: valid, quality 0." in said.out
+    answer = shell("ship gen --preset scout --seed 7", *(f"--{option}={path}" for option, path in names.items()))
+    assert (answer.status, answer.error) == (0, "")
+    assert "scout seed 7 attempt 0: valid, quality 0." in answer.out
     assert read(names["json"]) == generate(7, "scout")
     for option in ("png", "story"):
         with Image.open(names[option]) as picture:
@@ -38,9 +38,9 @@ def test_gen_takes_targets_a_list_of_stages_and_a_scale(tmp_path, shell):
 
 
 def test_gen_prints_a_ship_and_takes_a_hull_in_place_of_stage_1(shell, tmp_path):
-    said = shell("ship gen --preset scout --seed 3")
-    assert said.status == 0
-    shows(said.out, "CC", "RR")
+    answer = shell("ship gen --preset scout --seed 3")
+    assert answer.status == 0
+    shows(answer.out, "CC", "RR")
     ship, path, hull = generate(4, "scout"), tmp_path / "ship.json", tmp_path / "hull.txt"
     hull.write_text("\n".join(line.rstrip() for line in ship.hull) + "\n")
     assert shell(f"ship gen --preset scout --disable 'Fill Gaps' --hull {hull} --seed 4 --json {path}").status == 0
@@ -66,16 +66,16 @@ def test_check_names_each_broken_rule_and_stats_and_gallery_show_many_ships(tmp_
     fields = json.loads(path.read_text())
     fields["parts"] = [part for part in fields["parts"] if part["id"] != "cockpit"]
     path.write_text(json.dumps(fields))
-    said = shell("ship check", str(path))
-    assert said.status == 1
-    assert "V3: cockpits should be 1 to 1, got 0" in said.out
-    said = shell("ship stats --preset scout --seeds 0:20 --check --json")
-    figures = said.json
-    assert (said.status, figures["ships"], figures["broken"]) == (0, 20, {})
+    answer = shell("ship check", str(path))
+    assert answer.status == 1
+    assert "V3: cockpits should be 1 to 1, got 0" in answer.out
+    answer = shell("ship stats --preset scout --seeds 0:20 --check --json")
+    figures = answer.json
+    assert (answer.status, figures["ships"], figures["broken"]) == (0, 20, {})
     assert {"quality", "thrust", "cockpit", "supply", "crew", "fire", "skin", "diversity"} <= set(figures)
-    said = shell("ship stats --preset scout --seeds 0:5")
-    assert said.status == 0
-    assert "ships_per_second" in said.out
+    answer = shell("ship stats --preset scout --seeds 0:5")
+    assert answer.status == 0
+    assert "ships_per_second" in answer.out
     path = tmp_path / "sheet.png"
     assert shell(f"ship gallery --preset scout --seeds 0:4 --columns 2 --png {path}").status == 0
     with Image.open(path) as picture:
@@ -115,5 +115,5 @@ def test_hostile_files_get_one_line_and_status_2(words, tmp_path, shell):
     path = tmp_path / "bad"
     for data in (b"a =", b"[" * 300_000, b"\xff", b'{"seed": NaN}', b" " * (1 << 21), b"[crew]\nmin_seats = nan"):
         path.write_bytes(data)
-        said = shell(f"ship {words} {path}").refusal
-        assert said.startswith(f"error: {path}: " if words == "check" else "error: ")
+        answer = shell(f"ship {words} {path}").refusal
+        assert answer.startswith(f"error: {path}: " if words == "check" else "error: ")

@@ -24,8 +24,8 @@ def test_json_has_the_promised_keys(shell: Shell) -> None:
     assert trilobite.keys() >= KEYS
     game = leafwise.game("trilobite", board="7x6", k=4)
     solution = TrilobiteSolver(game).solve(read_position(game, "444444222222"))
-    told = {name: getattr(solution, name) for name in ("score", "value", "action_values", "action_scores")}
-    assert {name: trilobite[name] for name in told} == told
+    expected = {name: getattr(solution, name) for name in ("score", "value", "action_values", "action_scores")}
+    assert {name: trilobite[name] for name in expected} == expected
     assert trilobite["best_actions"] == list(solution.best_actions)
     assert len(trilobite["line"]) == trilobite["depth"]
     cassis = shell("solve cassis --n 7 --moves '0-1 2-3' --json").json
@@ -53,14 +53,14 @@ def test_many_positions(source: str, tmp_path: Path, shell: Shell) -> None:
 def test_a_bad_line_is_named(tmp_path: Path, shell: Shell) -> None:
     path = tmp_path / "positions.txt"
     path.write_bytes(b"1\n2\nx\n3\n\xff\n")
-    said = shell("solve trilobite --file", str(path))
-    told = said.jsons
+    answer = shell("solve trilobite --file", str(path))
+    answers = answer.jsons
     wrong = "line 3: trilobite: expected an action among 1, 2, 3, got 'x' as move 1 of 'x'"
-    assert [answer["position"] for answer in told] == ["1", "2", "x", "3", "\udcff"]
-    assert told[2] == {"position": "x", "error": wrong}
-    assert "expected an action among 1, 2, 3" in told[4]["error"]
-    assert [answer["value"] for answer in told if "error" not in answer] == [0, 0, 0]
-    assert (said.status, said.error) == (2, f"error: {wrong} (and 1 more)\n")
+    assert [one["position"] for one in answers] == ["1", "2", "x", "3", "\udcff"]
+    assert answers[2] == {"position": "x", "error": wrong}
+    assert "expected an action among 1, 2, 3" in answers[4]["error"]
+    assert [one["value"] for one in answers if "error" not in one] == [0, 0, 0]
+    assert (answer.status, answer.error) == (2, f"error: {wrong} (and 1 more)\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
@@ -74,14 +74,14 @@ def test_ctrl_c_prints_what_is_known(shell: Shell, monkeypatch: pytest.MonkeyPat
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
-    said = shell(FOUR, "", "--json")
-    assert (said.status, said.json["complete"], said.json["bounds"]) == (130, False, [-21, 21])
-    assert said.json["nodes"] >= 10_000
+    answer = shell(FOUR, "", "--json")
+    assert (answer.status, answer.json["complete"], answer.json["bounds"]) == (130, False, [-21, 21])
+    assert answer.json["nodes"] >= 10_000
     solver.memory.out[:] = 0
     threading.Thread(target=interrupt).start()
-    said = shell(FOUR, "")
-    assert said.status == 130
-    assert "value  loss to win for the player to move" in said.out
+    answer = shell(FOUR, "")
+    assert answer.status == 130
+    assert "value  loss to win for the player to move" in answer.out
 
 
 def test_another_process_finds_the_compiled_code(shell: Shell) -> None:

@@ -82,7 +82,7 @@ def test_the_environments_are_registered_whatever_is_imported_first(order: tuple
     code = f"import {order[0]}\nimport {order[1]}\nimport gymnasium\n"
     code += "print(gymnasium.make('leafwise/Cassis-v0').spec.id, sum(i.startswith('leafwise/') for i in gymnasium.registry))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    ids = sum(len(found.fields["ids"]) for found in registry.listed().values())
+    ids = sum(len(game.fields["ids"]) for game in registry.listed().values())
     assert done.stdout.split() == ["leafwise/Cassis-v0", str(ids)]
 
 

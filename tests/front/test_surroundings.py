@@ -49,8 +49,10 @@ def test_without_a_home_folder_code_is_compiled_and_one_line_says_that_it_is_not
 ) -> None:
     done = homeless(line, tmp_path)
     assert done.returncode == 0, done.stderr
-    said = "warning: compiled code is not kept, every start compiles it again: expected a home folder for '~/.cache', "
-    lines = [] if line == "train --help" else [f"{said}found none; set HOME or LEAFWISE_CACHE_DIR"]
+    warning = (
+        "warning: compiled code is not kept, every start compiles it again: expected a home folder for '~/.cache', "
+    )
+    lines = [] if line == "train --help" else [f"{warning}found none; set HOME or LEAFWISE_CACHE_DIR"]
     assert done.stderr.splitlines() == lines
     assert not [*tmp_path.iterdir()]
 
@@ -105,9 +107,9 @@ def test_a_byte_order_mark_is_no_part_of_a_text(shell: Shell, tmp_path: Path) ->
     assert str(next(read_games("\ufeff" + game))) == str(plain)
     file = marked(tmp_path / "positions.txt", f"{state}\n{state}\n")
     for words in (("--file", file), ()):
-        said = shell("solve trilobite --board 3x3 --k 3", *words, "--json", typed=f"\ufeff{state}\n")
-        assert said.status == 0, said
-        assert "ufeff" not in said.out
+        answer = shell("solve trilobite --board 3x3 --k 3", *words, "--json", typed=f"\ufeff{state}\n")
+        assert answer.status == 0, answer
+        assert "ufeff" not in answer.out
     assert read_table(Path(marked(tmp_path / "config.toml", "seed = 3\n"))) == {"seed": 3}
     toml = read_small_text(Path(marked(tmp_path / "parameters.toml", 'preset = "classic"\n')))
     assert from_toml(toml).preset == "classic"
@@ -121,12 +123,15 @@ def test_a_byte_order_mark_is_no_part_of_a_text(shell: Shell, tmp_path: Path) ->
 
 def test_every_file_of_text_is_read_by_the_reader_that_knows_byte_order_marks() -> None:
     folders = ("src/leafwise", "envs", "search", "models", "training", "experiments")
-    own = ("envs/core/files.py", "src/leafwise/commands/new.py")  # itself; files of the package, perhaps in an archive
+    allowed = (
+        "envs/core/files.py",
+        "src/leafwise/commands/new.py",
+    )  # itself; files of the package, perhaps in an archive
     reads = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for folder in folders
         for path in sorted((ROOT / folder).rglob("*.py"))
-        if str(path.relative_to(ROOT)) not in own
+        if str(path.relative_to(ROOT)) not in allowed
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr == "read_text"
     ]

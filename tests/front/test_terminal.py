@@ -19,10 +19,10 @@ import termios
 
 
 class Terminal:
-    """A command at a terminal of its own, and all that it has shown."""
+    """A command in its own terminal, and what it has shown since the last call."""
 
     def __init__(self, line: str, columns: int, lines: int, folder: Path) -> None:
-        self.own, other = pty.openpty()
+        self.terminal, other = pty.openpty()
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         environ = {name: x for name, x in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR", "CI")}
         self.process = subprocess.Popen(
@@ -42,29 +42,29 @@ class Terminal:
         self.other, self.shown = other, ""
 
     def until(self, pattern: str) -> str:
-        """Waits until what was shown since the last call matches; returns it."""
+        """Waits until the new output matches; returns it."""
         while not re.search(pattern, self.shown):
             assert self.read(), f"{pattern!r} in {self.shown!r}"
         shown, self.shown = self.shown, ""
         return shown
 
     def read(self) -> bool:
-        """Takes what is shown next; returns whether the process goes on."""
-        if select.select([self.own], [], [], 0.05)[0]:
-            self.shown += os.read(self.own, 65536).decode()
+        """Reads the next output; returns whether there was any or the process still runs."""
+        if select.select([self.terminal], [], [], 0.05)[0]:
+            self.shown += os.read(self.terminal, 65536).decode()
             return True
         return self.process.poll() is None
 
     def type(self, text: str) -> None:
-        """Types at the keyboard."""
-        os.write(self.own, text.encode())
+        """Types text."""
+        os.write(self.terminal, text.encode())
 
     def end(self) -> str:
-        """Returns what was shown by the end of the process."""
+        """Waits for the end of the process; returns the new output."""
         while self.read():
             pass
         self.echoes = bool(termios.tcgetattr(self.other)[3] & termios.ECHO)
-        os.close(self.own)
+        os.close(self.terminal)
         os.close(self.other)
         return self.shown
 
@@ -100,8 +100,8 @@ def test_a_game_fits_and_has_its_colours(columns: int, lines: int, tmp_path: Pat
 
 
 def test_a_bar_fits_keeps_keys_out_and_ctrl_c_is_answered(tmp_path: Path) -> None:
-    asked = "train cassis --method dqn --interval 500 --total-steps 900000000 --match-pairs 100 --run run"
-    at = Terminal(asked, 80, 24, tmp_path)
+    command = "train cassis --method dqn --interval 500 --total-steps 900000000 --match-pairs 100 --run run"
+    at = Terminal(command, 80, 24, tmp_path)
     at.until(r"\d+%.* left")
     at.type("keys")
     shown = SIGNS.sub("", at.until(r"0\.\d.* of poi"))
@@ -130,7 +130,7 @@ def test_every_game_fits_hints_explains_refuses_takes_back_and_ends(
     at = Terminal(f"play {line} --depth 1 --seed 1", columns, lines, tmp_path)
     shown = at.until("> $")
     assert "hints: search, leaf " in shown  # asked for, so no solver
-    for typed, said in (
+    for typed, text in (
         ("h", "  by search, depth 1"),
         ("?", "q quits"),
         ("nonsense", "got 'nonsense'"),
@@ -138,7 +138,7 @@ def test_every_game_fits_hints_explains_refuses_takes_back_and_ends(
     ):
         at.type(f"{typed}\n")
         part = at.until("> $")
-        assert said in " ".join(SIGNS.sub("", part).split()) or said in part
+        assert text in " ".join(SIGNS.sub("", part).split()) or text in part
         shown += part
     at.type(f"{action}\n")
     shown += at.until("> $")

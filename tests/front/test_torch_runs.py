@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from front.test_web_jobs import told
+from front.test_web_jobs import run_job
 
 import leafwise
 from leafwise.__main__ import run
@@ -75,15 +75,15 @@ def test_commands_play_it_where_it_is_named(capfd: Any) -> None:
 @pytest.mark.usefixtures("own")
 def test_the_page_plays_it_where_it_is_named() -> None:
     start = str(TRILOBITE.start())
-    offered = told("game", game="trilobite")
+    offered = run_job("game", game="trilobite")
     assert not [leaf for leaf in offered["leaves"] if leaf["name"] == "run:own"]
     assert [MISSING in one["wrong"] for one in offered["unusable"]] == [True]
     registry.add_module("page_net.py")
-    player = next(one["name"] for one in told("game", game="trilobite")["opponents"] if "run:own" in one["name"])
-    assert told("move", game="trilobite", text=start, player=player)
-    *_, last = told("analyse", game="trilobite", text=start, leaf="run:own", seconds=0.3)
+    player = next(one["name"] for one in run_job("game", game="trilobite")["opponents"] if "run:own" in one["name"])
+    assert run_job("move", game="trilobite", text=start, player=player)
+    *_, last = run_job("analyse", game="trilobite", text=start, leaf="run:own", seconds=0.3)
     assert len(last["worths"]) == 3
-    assert told("run-game", name="own")["file"]
+    assert run_job("run-game", name="own")["file"]
 
 
 @pytest.mark.usefixtures("own")

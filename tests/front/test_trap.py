@@ -17,8 +17,10 @@ def test_play_and_record_show_what_chance_may_do(shell: Shell, tmp_path: Path) -
     shows(answer.out, "player 1 to throw", "odds: 5,3 85 %, 4,3 2.14 %", "course:easy plays")
     assert answer.out.count("odds: ") == 2  # the opponent's throw too
     for words, frames in (("", 7), ("--chance", 10)):
-        asked = f"record trap --player random --opponent random --moves 6 --out {tmp_path}/game.gif --overwrite {words}"
-        assert shell(asked).status == 0
+        command = (
+            f"record trap --player random --opponent random --moves 6 --out {tmp_path}/game.gif --overwrite {words}"
+        )
+        assert shell(command).status == 0
         with Image.open(tmp_path / "game.gif") as image:
             assert getattr(image, "n_frames", 1) == frames
 
@@ -39,9 +41,9 @@ def test_solve_gives_values_between_loss_and_win(shell: Shell) -> None:
     assert answer["value"] == pytest.approx(0.901856, abs=1e-6)
     assert set(answer["best_actions"]) == {"SE", "SW"}
     shows(shell("solve trap --size 3 --moves '.1./#../.2. turn=0'").out, "value  win for the player to move")
-    said = shell("solve trap --size 3 --max-turns 5 --moves '.1./.../.2. turn=4'").out
-    assert "value  draw for the player to move" in said
-    assert "note" not in said
+    output = shell("solve trap --size 3 --max-turns 5 --moves '.1./.../.2. turn=4'").out
+    assert "value  draw for the player to move" in output
+    assert "note" not in output
     shows(shell("solve trap --size 3 --moves ''").out, "note   as without the draw, which is 36 turns away")
     assert "expected an exact solver for size 3 or 4, got 7" in shell("solve trap --moves ''").refusal
 
@@ -74,13 +76,13 @@ def program(folder: Path, trouble: str = "pass", name: str = "PlayerAI.py") -> s
 
 def test_new_course_writes_a_player_that_runs(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "my player"
-    said = shell("new --course", str(folder))
-    assert said.status == 0
-    assert f"leafwise eval trap 'course:{folder}/PlayerAI.py' --opponent course:easy --games 20" in said.out
+    answer = shell("new --course", str(folder))
+    assert answer.status == 0
+    assert f"leafwise eval trap 'course:{folder}/PlayerAI.py' --opponent course:easy --games 20" in answer.out
     assert {path.name for path in folder.iterdir()} == {"BaseAI.py", "Grid.py", "PlayerAI.py", "README.md", "Utils.py"}
     run = [sys.executable, "-W", "error", "PlayerAI.py"]
-    told = subprocess.run(run, cwd=folder, check=True, capture_output=True, text=True).stdout
-    assert told.startswith("I move to (1, 2) and throw at (5, 3)\nin ")
+    output = subprocess.run(run, cwd=folder, check=True, capture_output=True, text=True).stdout
+    assert output.startswith("I move to (1, 2) and throw at (5, 3)\nin ")
     again = shell("new --course", str(folder)).refusal
     assert again.startswith("error: expected a new or an empty folder for --course, got one with ")
     assert "got a file" in shell("new --course", str(folder / "Grid.py")).refusal
@@ -94,21 +96,21 @@ def test_new_course_writes_a_player_that_runs(shell: Shell, tmp_path: Path, monk
 
 
 def test_eval_tells_points_and_times_of_both(shell: Shell, tmp_path: Path) -> None:
-    asked = ("eval", "trap", program(tmp_path), "--opponent", "random", "--games", "4")
-    said = shell(*asked).out
-    told = shell(*asked, "--json").json
-    assert f"lost: {told['points']:g} of 4 points (a draw is half a point)" in said
-    assert told["points"] == told["wins"] + told["draws"] / 2
-    assert said.count("  turns   ") == 2
+    words = ("eval", "trap", program(tmp_path), "--opponent", "random", "--games", "4")
+    output = shell(*words).out
+    result = shell(*words, "--json").json
+    assert f"lost: {result['points']:g} of 4 points (a draw is half a point)" in output
+    assert result["points"] == result["wins"] + result["draws"] / 2
+    assert output.count("  turns   ") == 2
     for whose in ("", "opponent_"):
-        assert 0 < told[f"{whose}seconds_per_turn"] <= told[f"{whose}longest_turn_seconds"] < 5
-    assert told["faults"] == []
-    assert "by a fault" not in said
+        assert 0 < result[f"{whose}seconds_per_turn"] <= result[f"{whose}longest_turn_seconds"] < 5
+    assert result["faults"] == []
+    assert "by a fault" not in output
 
 
 def test_a_fault_costs_the_game_and_is_told(shell: Shell, tmp_path: Path) -> None:
-    asked = ("eval", "trap", program(tmp_path, "1 / (3 - self.turns)"), "--opponent", "random", "--games", "4")
-    answer = shell(*asked)
+    words = ("eval", "trap", program(tmp_path, "1 / (3 - self.turns)"), "--opponent", "random", "--games", "4")
+    answer = shell(*words)
     assert answer.status == 0
     lines = answer.out.splitlines()
     at = next(k for k, line in enumerate(lines) if line.startswith("  lost    "))
@@ -119,27 +121,27 @@ def test_a_fault_costs_the_game_and_is_told(shell: Shell, tmp_path: Path) -> Non
     assert f'      File "{tmp_path}/PlayerAI.py", line 10, in getMove\n' in report
     assert "leafwise" not in report
     shows(report, "    as player 1 at ", "\n      0 1 2 3 4 5 6\n    0 ")
-    told = shell(*asked, "--json").json
-    assert len(told["faults"]) == told["losses"] > 0
-    assert {fault["player"] for fault in told["faults"]} == {told["player"]}
-    assert "getMove, turn 3)" in told["faults"][0]["what"]
+    result = shell(*words, "--json").json
+    assert len(result["faults"]) == result["losses"] > 0
+    assert {fault["player"] for fault in result["faults"]} == {result["player"]}
+    assert "getMove, turn 3)" in result["faults"][0]["what"]
 
 
 def test_faults_that_are_alike_are_told_once_loops_lose_alone_and_what_does_not_load_is_one_line(
     shell: Shell, tmp_path: Path
 ) -> None:
     program(tmp_path, "{}[self.pos]")
-    said = shell("eval trap", f"course:{tmp_path}", "--opponent", "random", "--games", "2").out
+    output = shell("eval trap", f"course:{tmp_path}", "--opponent", "random", "--games", "2").out
     assert (
         f"  lost    2 games by a fault: course:{tmp_path}: KeyError: (0, 3) (line 10 of PlayerAI.py, getMove, turn 1)\n"
-        in said
+        in output
     )
-    assert "(6, 3)" not in said
+    assert "(6, 3)" not in output
     hangs = program(tmp_path, "while self.num == 2: pass") + ",seconds=1,allowance=0.5"
-    told = shell("eval trap random --opponent", hangs, "--games", "2", "--json").json
-    assert [(fault["player"], fault["seat"]) for fault in told["faults"]] == [(hangs, 1)]
-    assert "took more than 1.5 s for its turn (line 10 of PlayerAI.py, getMove, turn 1)" in told["faults"][0]["what"]
-    assert "while self.num == 2: pass" in told["faults"][0]["report"]
+    result = shell("eval trap random --opponent", hangs, "--games", "2", "--json").json
+    assert [(fault["player"], fault["seat"]) for fault in result["faults"]] == [(hangs, 1)]
+    assert "took more than 1.5 s for its turn (line 10 of PlayerAI.py, getMove, turn 1)" in result["faults"][0]["what"]
+    assert "while self.num == 2: pass" in result["faults"][0]["report"]
     path = tmp_path / "PlayerAI.py"
     path.write_text("class PlayerAI:\n    def getMove(self, grid)\n        return 1\n")
     line = shell("eval trap", f"course:{path}", "--opponent", "random", "--games", "2").refusal
@@ -150,16 +152,16 @@ def test_verbose_shows_what_is_printed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shell = make_shell(capfd, monkeypatch)
-    asked = ("eval", "trap", program(tmp_path, "print('turn', self.turns)"), "--opponent", "random", "--games", "2")
-    assert "turn 1\nturn 2\n" in shell(*asked, "--verbose").error
-    assert "turn 1" not in shell(*asked).error
+    words = ("eval", "trap", program(tmp_path, "print('turn', self.turns)"), "--opponent", "random", "--games", "2")
+    assert "turn 1\nturn 2\n" in shell(*words, "--verbose").error
+    assert "turn 1" not in shell(*words).error
 
 
 @pytest.mark.long
 def test_an_arena_names_the_line(shell: Shell, tmp_path: Path) -> None:
     faulty = program(tmp_path, "raise KeyError(self.pos)")
-    said = shell("arena trap", faulty, "random", "--games", "2").out
-    shows(said, "lost 2 games by forfeit; the first: ", "(line 10 of PlayerAI.py, getMove, turn 1)")
+    output = shell("arena trap", faulty, "random", "--games", "2").out
+    shows(output, "lost 2 games by forfeit; the first: ", "(line 10 of PlayerAI.py, getMove, turn 1)")
 
 
 def test_the_course_s_opponents_are_the_levels_and_are_listed(shell: Shell) -> None:
@@ -169,7 +171,7 @@ def test_the_course_s_opponents_are_the_levels_and_are_listed(shell: Shell) -> N
     shows(help_text, "easy the player course:easy", "best no move at random")
     games = " ".join(shell("games trap").out.split())
     shows(games, " players solver, course:is, course:ais, course:ocls, course:easy, course:medium, course:hard, turns ")
-    own, named = (leafwise.player(name, leafwise.game("trap")) for name in ("level:medium", "course:medium"))
+    by_level, named = (leafwise.player(name, leafwise.game("trap")) for name in ("level:medium", "course:medium"))
     state = leafwise.game("trap").start()
-    assert own.choose(state) == named.choose(state)
-    assert (own.name, named.name) == ("level:medium", "course:medium")
+    assert by_level.choose(state) == named.choose(state)
+    assert (by_level.name, named.name) == ("level:medium", "course:medium")

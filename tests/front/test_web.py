@@ -19,26 +19,26 @@ THREES = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
 def client(tmp_path_factory):
     runs = tmp_path_factory.mktemp("runs")
     (runs / "empty").mkdir()
-    with serving(LEAFWISE_WEB_RUNS=str(runs)) as found:
-        yield found
+    with serving(LEAFWISE_WEB_RUNS=str(runs)) as client:
+        yield client
 
 
 def test_games_are_listed_and_a_query_asks_the_same(client):
     status, _, body = client.send("GET", "/api/games")
-    told = {one["game"]: one for one in json.loads(body)["games"]}
+    games = {one["game"]: one for one in json.loads(body)["games"]}
     assert status == 200
-    assert set(told) == set(registry.games())
-    assert told["trilobite"]["ids"]["Trilobite7x6"] == {"board": "7x6", "k": 4}
+    assert set(games) == set(registry.games())
+    assert games["trilobite"]["ids"]["Trilobite7x6"] == {"board": "7x6", "k": 4}
     _, _, wrong = client.send("GET", "/api/state?game=cassis&moves=0-1")
     assert json.loads(wrong)["error"].startswith("expected JSON in 'moves', got none: ")
     _, _, body = client.send("GET", "/api/state?game=cassis&options=%7B%22n%22%3A5%7D&moves=%5B%220-1%22%5D")
-    told = client.ask("/api/state", game="cassis", options={"n": 5}, moves=["0-1"], svg=True)
-    assert told.pop("svg").startswith("<svg")
-    assert json.loads(body) == told
+    state = client.ask("/api/state", game="cassis", options={"n": 5}, moves=["0-1"], svg=True)
+    assert state.pop("svg").startswith("<svg")
+    assert json.loads(body) == state
 
 
 @pytest.mark.parametrize(
-    ("game", "options", "own", "has_solver"),
+    ("game", "options", "programs", "has_solver"),
     [
         ("trilobite", {}, {"minimax"}, True),
         ("trilobite", {"board": "4x3"}, set(), True),  # on a larger board it would walk through the whole game
@@ -47,25 +47,25 @@ def test_games_are_listed_and_a_query_asks_the_same(client):
         ("trap", {"size": 3}, COURSE, True),
     ],
 )
-def test_a_game_lists_its_leaves_its_own_programs_and_its_solver(client, game, options, own, has_solver):
-    told = client.ask("/api/game", game=game, options=options)
-    names = {one["name"] for one in told["opponents"]}
+def test_a_game_lists_its_leaves_its_programs_and_its_solver(client, game, options, programs, has_solver):
+    answer = client.ask("/api/game", game=game, options=options)
+    names = {one["name"] for one in answer["opponents"]}
     others = {name for name in names if not name.startswith(("search:", "level:"))}
-    assert others == own | {"random"} | ({"solver"} if has_solver else set())
-    assert told["has_solver"] == has_solver
+    assert others == programs | {"random"} | ({"solver"} if has_solver else set())
+    assert answer["has_solver"] == has_solver
     if options == {"board": "4x3"}:
-        assert told["option_values"] == {"board": "4x3", "k": 3}
+        assert answer["option_values"] == {"board": "4x3", "k": 3}
         leaf = {"name": "lines", "title": "hand-made: lines", "unit": None, "no_unit": ""}
-        assert told["leaves"] == [leaf], "no network ships for this variant"
+        assert answer["leaves"] == [leaf], "no network ships for this variant"
         assert {"level:easy", "search:lines,seconds=0.1"} <= names
 
 
 def test_steps_are_played_by_name_and_chance_is_drawn_or_told(client):
-    told = client.ask("/api/state", game="trilobite", moves=["2", "2", "1"])
-    assert [step["player"] for step in told["steps"]] == [1, 2, 1]
-    assert told["text"] == told["steps"][-1]["text"] == ".../.o./xx."
-    assert (told["player"], told["over"], told["actions"]) == (2, False, ["1", "2", "3"])
-    over = client.ask("/api/state", game="trilobite", text=told["text"], moves=["1", "3"])
+    answer = client.ask("/api/state", game="trilobite", moves=["2", "2", "1"])
+    assert [step["player"] for step in answer["steps"]] == [1, 2, 1]
+    assert answer["text"] == answer["steps"][-1]["text"] == ".../.o./xx."
+    assert (answer["player"], answer["over"], answer["actions"]) == (2, False, ["1", "2", "3"])
+    over = client.ask("/api/state", game="trilobite", text=answer["text"], moves=["1", "3"])
     assert (over["over"], over["result"], over["player"]) == (True, "player 1 wins", None)
     drawn = client.ask("/api/state", game="threes", text=THREES, moves=["left"], seed=3)
     assert [step["player"] for step in drawn["steps"]] == [1, "chance", "chance"]
@@ -125,11 +125,11 @@ def test_values_are_in_units_where_they_are_known(client):
 
 
 def test_a_solver_answers_exactly_or_tells_what_it_knows(client):
-    (found,) = client.answers("/api/solve", game="trilobite", text=".../oo./xx.", seconds=20)
-    assert (found["complete"], found["value"], found["best_actions"]) == (True, 1, ["3"])
+    (solution,) = client.answers("/api/solve", game="trilobite", text=".../oo./xx.", seconds=20)
+    assert (solution["complete"], solution["value"], solution["best_actions"]) == (True, 1, ["3"])
     wide = {"game": "trilobite", "options": {"board": "7x6", "k": 4}}
-    (found,) = client.answers("/api/solve", **wide, text=client.ask("/api/state", **wide)["text"], seconds=0.1)
-    assert not found["complete"], "it was stopped, and tells so"
+    (solution,) = client.answers("/api/solve", **wide, text=client.ask("/api/state", **wide)["text"], seconds=0.1)
+    assert not solution["complete"], "it was stopped, and tells so"
 
 
 def test_a_game_is_written_and_read(client):
@@ -138,9 +138,9 @@ def test_a_game_is_written_and_read(client):
     file = client.ask("/api/record", game="threes", text=THREES, moves=names, players=["human"])["file"]
     (record,) = read_games(file)
     assert str(record.states[-1]) == moves[-1]["text"]
-    (told,) = client.ask("/api/read", file=file)["games"]
-    assert [step["text"] for step in told["steps"]] == [step["text"] for step in moves]
-    assert (told["first"], told["players"], told["result"]) == (THREES, ["human"], None)
+    (record,) = client.ask("/api/read", file=file)["games"]
+    assert [step["text"] for step in record["steps"]] == [step["text"] for step in moves]
+    assert (record["first"], record["players"], record["result"]) == (THREES, ["human"], None)
 
 
 def test_a_review_tells_what_moves_gave_away(client):
@@ -156,15 +156,15 @@ def test_a_review_tells_what_moves_gave_away(client):
 
 
 def test_several_pages_are_answered_at_once(client):
-    asked = {"game": "trilobite", "text": START, "leaf": "lines", "seconds": 0.3}
+    request = {"game": "trilobite", "text": START, "leaf": "lines", "seconds": 0.3}
     with ThreadPoolExecutor(4) as threads:
-        pages = [threads.submit(client.events, "/api/analyse", **asked) for _ in range(4)]
+        pages = [threads.submit(client.events, "/api/analyse", **request) for _ in range(4)]
         assert client.ask("/api/state", game="trilobite")["text"] == START  # a click meanwhile
     assert [page.result()[-1] for page in pages] == 4 * [("done", True)]
 
 
 @pytest.mark.parametrize(
-    ("path", "ask", "told"),
+    ("path", "fields", "message"),
     [
         ("state", {}, "expected a request like game, [options], [text], [moves], [seed], [svg]: Object missing"),
         ("state", {"game": "chess"}, "'chess'"),
@@ -190,11 +190,11 @@ def test_several_pages_are_answered_at_once(client):
         ("read", {"file": '[Game "starship"]\n[Options {"parameters": "/proc/kmsg"}]'}, "expected parameters in JSON"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(client, path, ask, told):
-    status, found = client.post(f"/api/{path}", **ask)
+def test_a_wrong_request_gets_one_line(client, path, fields, message):
+    status, reply = client.post(f"/api/{path}", **fields)
     assert status == 400
-    assert told in found["error"]
-    assert "\n" not in found["error"]
+    assert message in reply["error"]
+    assert "\n" not in reply["error"]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_no_file_outside_the_page_is_served(client):
 )
 def test_only_its_own_pages_are_answered(client, headers, status):
     host = f"{LOOPBACK}:{client.port}"
-    told = {name: value.format(host=host, port=client.port) for name, value in headers.items()}
-    got, _, body = client.send("GET", "/api/games", headers=told)
+    filled = {name: value.format(host=host, port=client.port) for name, value in headers.items()}
+    got, _, body = client.send("GET", "/api/games", headers=filled)
     assert got == status
     assert status == 200 or json.loads(body)["error"].startswith("expected a")

@@ -27,8 +27,8 @@ PIECE = b"10000\r\n" + b"x" * (1 << 16) + b"\r\n"
 
 @pytest.fixture(scope="module")
 def client():
-    with serving(1) as found:
-        yield found
+    with serving(1) as client:
+        yield client
 
 
 @contextlib.contextmanager
@@ -110,8 +110,8 @@ def test_a_request_in_two_pieces_is_answered_and_a_kept_connection_answers_at_on
             sock.sendall(whole[9:])
             with sock.makefile("rb") as file:
                 assert file.readline().split()[1] == b"200"
-                told = dict(line.lower().split(b": ", 1) for line in iter(file.readline, b"\r\n"))
-                file.read(int(told[b"content-length"]))
+                headers = dict(line.lower().split(b": ", 1) for line in iter(file.readline, b"\r\n"))
+                file.read(int(headers[b"content-length"]))
     # No answer waits for the client to acknowledge the one before it.
     options, made = [], guard.Connection.connection_made
 
@@ -139,9 +139,9 @@ def test_a_body_that_is_too_long_is_not_read(client, start):
 
 def test_a_body_that_nobody_wants_is_not_read(client):
     for path in (b"/", b"/api/none", b"/api/game?game=trilobite"):
-        asked = head(client, f"Content-Length: {ENDLESS}").replace(b"/api/read", path, 1)
-        assert answer_to(client, asked).startswith(b"HTTP/1.1 4")
-        assert answer_to(client, asked.replace(b"POST", b"GET", 1)).startswith(b"HTTP/1.1 ")
+        request = head(client, f"Content-Length: {ENDLESS}").replace(b"/api/read", path, 1)
+        assert answer_to(client, request).startswith(b"HTTP/1.1 4")
+        assert answer_to(client, request.replace(b"POST", b"GET", 1)).startswith(b"HTTP/1.1 ")
         chunked = head(client, "Transfer-Encoding: chunked").replace(b"POST /api/read", b"GET " + path, 1)
         assert answer_to(client, chunked + PIECE).startswith(b"HTTP/1.1 ")
 
@@ -225,9 +225,9 @@ def test_wrong_requests_are_answered_in_a_line_each(capfd, count):
                 answer = answer.decode().strip().split("data: ")[-1].encode()
                 assert b"Traceback" not in answer
             elif method != "HEAD" and status != 200:
-                told = json.loads(answer)["error"]
-                assert told
-                assert "\n" not in told
+                message = json.loads(answer)["error"]
+                assert message
+                assert "\n" not in message
             assert status in (200, 400, 403, 404, 405), (method, path, body, answer)
         for raw in NO_HTTP:
             with socket.create_connection((LOOPBACK, client.port), timeout=30) as sock:
@@ -276,10 +276,10 @@ def test_a_server_ends_while_it_answers(capfd):
 
 
 def test_wrong_options_are_one_line(shell):
-    for words, told in (
+    for words, message in (
         (("--port", "65536"), "expected --port of 0 to 65,535, got 65536"),
         (("--workers", "99"), "expected --workers of 0 to 64, got 99"),
         (("--phone", "--host", "::1"), "expected --phone or --host, got both"),
         (("--runs", "none/there"), "expected a folder with --runs, got 'none/there'"),
     ):
-        assert shell("web --no-open", *words).refusal == f"error: {told}"
+        assert shell("web --no-open", *words).refusal == f"error: {message}"

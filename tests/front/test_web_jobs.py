@@ -29,19 +29,19 @@ from leafwise.training.runs.files import FolderLock
 from leafwise.training.runs.loop import Events
 from leafwise.web import analysis, games, ships
 from leafwise.web.requests import JOBS, read
-from leafwise.web.workers import RUNS_VARIABLE, JobContext, Kept
+from leafwise.web.workers import RUNS_VARIABLE, JobContext, RecentCache
 
 SEED = 7
 LEVEL = {"options": {}, "text": str(find_game("friday").start())}
 THREES = "3 0 1 0/0 2 1 3/0 2 0 3/1 0 0 2 next=1"
 
 
-def told(path: str, /, **asked: Any) -> Any:
-    """Returns the answer, or the iterator of answers, of a job."""
+def run_job(path: str, /, **fields: Any) -> Any:
+    """Runs the job of a path on a request; returns its answer or an iterator of answers."""
     job = JOBS[f"/api/{path}"]
     module, _, function = job.work.partition(".")
     work = getattr(import_module(f"leafwise.web.{module}"), function)
-    return work(read(job.request, json.dumps(asked).encode()), JobContext(lambda message: None))
+    return work(read(job.request, json.dumps(fields).encode()), JobContext(lambda message: None))
 
 
 def test_a_starship_is_built_place_by_place_or_shown_stage_by_stage() -> None:
@@ -49,19 +49,19 @@ def test_a_starship_is_built_place_by_place_or_shown_stage_by_stage() -> None:
     moves: list[str] = []
     while not state.is_terminal:
         if len(moves) % 4 == 0:
-            ship = told("ship", seed=SEED, moves=moves)
+            ship = run_job("ship", seed=SEED, moves=moves)
             assert [place["name"] for place in ship["legal"]] == list(state.legal_names)
             assert ship["quality"] == pytest.approx(state.returns, abs=1e-6)
         moves.append(state.legal_names[0])
         state = state.play(moves[-1]).settle(stream)
-    ship = told("ship", seed=SEED, moves=moves)
+    ship = run_job("ship", seed=SEED, moves=moves)
     assert ship["over"]
     assert "legal" not in ship
     weighted = sum(term["value"] * term["weight"] for term in ship["terms"])
     assert ship["quality"] == pytest.approx(weighted if not ship["reasons"] else 0, abs=1e-5)
-    with pytest.raises(ValueError, match=f"expected at most {len(moves)} places, the ship is finished, got"):
-        told("ship", seed=SEED, moves=[*moves, moves[0]])
-    story = told("ship-stages", seed=SEED)
+    with pytest.raises(ValueError, match=f"expected at most {len(moves)} places, which finish the ship, got"):
+        run_job("ship", seed=SEED, moves=[*moves, moves[0]])
+    story = run_job("ship-stages", seed=SEED)
     assert [stage["name"] for stage in story["stages"]][:3] == ["Shape", "Fill Gaps", "Cockpit"]
     assert all(stage["svg"].startswith("<svg") for stage in story["stages"])
     assert story["quality"] > 0
@@ -73,8 +73,8 @@ LONG = [pytest.param(preset, marks=pytest.mark.long) for preset in PRESETS if pr
 
 @pytest.mark.parametrize("preset", ["scout", *LONG])
 def test_the_learned_builder_of_starships_names_legal_places(preset: str) -> None:
-    asked = {"preset": preset, "seed": SEED}
-    ship, advice = told("ship", **asked), told("ship-advice", **asked)
+    request = {"preset": preset, "seed": SEED}
+    ship, advice = run_job("ship", **request), run_job("ship-advice", **request)
     values = [one["value"] for one in advice["best"]]
     assert values == sorted(values, reverse=True)
     assert len(values) == ships.SHOWN
@@ -97,18 +97,18 @@ def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
     with_model(folder, "no-model", b"noise", "trap")
     (folder / "broken").mkdir()
     (folder / "broken" / "config.toml").write_text("game = \n")
-    found = {run["name"]: run for run in told("runs")["runs"]}
-    assert set(found) == {"begun", "broken", "no-model", "no-run"}
-    assert found["broken"]["wrong"].startswith("expected options in TOML, got")
+    runs = {run["name"]: run for run in run_job("runs")["runs"]}
+    assert set(runs) == {"begun", "broken", "no-model", "no-run"}
+    assert runs["broken"]["wrong"].startswith("expected options in TOML, got")
     for name in ("no-model", "no-run"):
-        assert found[name]["wrong"].startswith(f"expected a model in 'model.safetensors' of {name!r}")
-    assert (found["begun"]["state"], found["begun"]["has_model"]) == ("stopped", False)
+        assert runs[name]["wrong"].startswith(f"expected a model in 'model.safetensors' of {name!r}")
+    assert (runs["begun"]["state"], runs["begun"]["has_model"]) == ("stopped", False)
     lock = FolderLock(folder / "begun")
-    assert [run["state"] for run in told("runs")["runs"] if run["name"] == "begun"] == ["running"]
+    assert [run["state"] for run in run_job("runs")["runs"] if run["name"] == "begun"] == ["running"]
     with pytest.raises(UserError, match="expected a run that no other process writes"):
         FolderLock(folder / "begun")
     lock.release()
-    assert [run["state"] for run in told("runs")["runs"] if run["name"] == "begun"] == ["stopped"]
+    assert [run["state"] for run in run_job("runs")["runs"] if run["name"] == "begun"] == ["stopped"]
     FolderLock(folder / "begun").release()
 
 
@@ -127,10 +127,10 @@ UNUSABLE = {
     "empty": (b"", "got '"),
     "cut": (ours()[:-5], "got '"),
     "long": (b"\xff" * 8 + b"{}", "got '"),
-    "foreign": (save(TENSORS, {"format": "pt"}), "no metadata 'leafwise', which tells what the tensors are"),
+    "foreign": (save(TENSORS, {"format": "pt"}), "no metadata 'leafwise' that describes the tensors"),
     "untold": (save(TENSORS), "no metadata 'leafwise'"),
-    "list": (save(TENSORS, {"leafwise": "[1]"}), "metadata [1], not by name"),
-    "null": (save(TENSORS, {"leafwise": "null"}), "metadata None, not by name"),
+    "list": (save(TENSORS, {"leafwise": "[1]"}), "metadata [1], not a JSON object"),
+    "null": (save(TENSORS, {"leafwise": "null"}), "metadata None, not a JSON object"),
     "text": (save(TENSORS, {"leafwise": "{"}), "got '"),
     "deep": (save(TENSORS, {"leafwise": "[" * 100_000}), "got '"),
     "units": (ours(units=[1]), "expected units of values, got"),
@@ -158,10 +158,10 @@ def test_a_model_that_cannot_be_used_is_listed_with_its_reason(folder: Path, mea
     (folder / "loop" / "model.safetensors").symlink_to("model.safetensors")
     variants: list[dict[str, Any]] = [{}, {"board": "4x4", "k": 4}]
     for options in variants:
-        found = told("game", game="trilobite", options=options)
-        assert ("run:good" in {leaf["name"] for leaf in found["leaves"]}) == (not options)
-        assert not {f"run:{name}" for name in UNUSABLE} & {leaf["name"] for leaf in found["leaves"]}
-        wrong = {one["name"]: one["wrong"] for one in found["unusable"]}
+        offered = run_job("game", game="trilobite", options=options)
+        assert ("run:good" in {leaf["name"] for leaf in offered["leaves"]}) == (not options)
+        assert not {f"run:{name}" for name in UNUSABLE} & {leaf["name"] for leaf in offered["leaves"]}
+        wrong = {one["name"]: one["wrong"] for one in offered["unusable"]}
         whole = [name for name in UNUSABLE if not (options and "units" in str(UNUSABLE[name][0]))]
         if meant == "trap":
             assert not wrong
@@ -181,11 +181,11 @@ def test_a_folder_whose_name_cannot_be_written_is_listed_too(folder: Path) -> No
         with_model(folder, name, ours())
     except OSError:
         pytest.skip("no such name here")
-    found = told("game", game="trilobite")
-    assert [one["name"] for one in found["unusable"]] == ["run:run-\\udcff"]
-    msgspec.json.encode(found)
+    offered = run_job("game", game="trilobite")
+    assert [one["name"] for one in offered["unusable"]] == ["run:run-\\udcff"]
+    msgspec.json.encode(offered)
     (folder / name / "config.toml").write_text('game = "trilobite"\n')
-    listed = told("runs")
+    listed = run_job("runs")
     assert {run["name"] for run in listed["runs"]} == {"begun", "run-\\udcff"}
     msgspec.json.encode(listed)
 
@@ -201,20 +201,20 @@ def test_a_folder_whose_name_cannot_be_written_is_listed_too(folder: Path) -> No
 def test_runs_that_say_what_no_run_does_are_listed_with_it(folder: Path, options: str, says: dict[str, Any]) -> None:
     with_model(folder, "odd", ours(**says))
     (folder / "odd" / "config.toml").write_text(options)
-    listed = told("runs")
+    listed = run_job("runs")
     msgspec.json.encode(listed)
-    found = {run["name"]: run for run in listed["runs"]}
-    assert found["odd"]["wrong"].startswith("expected the options and the model of a run in 'odd': ")
-    assert "wrong" not in found["begun"]
+    runs = {run["name"]: run for run in listed["runs"]}
+    assert runs["odd"]["wrong"].startswith("expected the options and the model of a run in 'odd', got others: ")
+    assert "wrong" not in runs["begun"]
     with pytest.raises(ValueError, match="expected the options and the model of a run in 'odd'"):
-        told("run", name="odd")
+        run_job("run", name="odd")
 
 
 def test_a_run_is_told_with_its_curves(folder: Path) -> None:
     events = Events(folder / "begun")
     events.add("eval/score_mean", 2.0, 30)
     events.close()
-    run = told("run", name="begun")
+    run = run_job("run", name="begun")
     assert (run["steps"], run["curves"]) == (30, {"eval/score_mean": [(30, 2.0)]})
 
 
@@ -232,17 +232,21 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("job", "asked", "line"), WRONG)
-def test_what_is_asked_wrongly_is_one_line(folder: Path, job: str, asked: dict[str, Any], line: str) -> None:
+@pytest.mark.parametrize(("job", "fields", "line"), WRONG)
+def test_a_wrong_request_gets_one_line(folder: Path, job: str, fields: dict[str, Any], line: str) -> None:
     with pytest.raises(ValueError, match=re.escape(line)) as wrong:
-        told(job, **asked)
+        run_job(job, **fields)
     assert "\n" not in str(wrong.value)
 
 
-def followed(found: dict[str, Any] | None = None, game: str = "friday", **what: Any) -> dict[str, Any]:
-    """Returns where the game stands after a line, or one taken back."""
-    so_far = {"options": found["options"], "text": found["first"], "moves": found["moves"]} if found else {}
-    answer: dict[str, Any] = told("follow", game=game, **so_far, **what)
+def followed(game_so_far: dict[str, Any] | None = None, game: str = "friday", **what: Any) -> dict[str, Any]:
+    """Returns the followed game after a line, or without its last one (`undo`)."""
+    so_far = (
+        {"options": game_so_far["options"], "text": game_so_far["first"], "moves": game_so_far["moves"]}
+        if game_so_far
+        else {}
+    )
+    answer: dict[str, Any] = run_job("follow", game=game, **so_far, **what)
     return answer
 
 
@@ -279,24 +283,24 @@ def test_a_move_of_threes_takes_two_taps() -> None:
 
 
 def test_a_level_whose_solver_takes_too_long_plays_by_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {"game": "trilobite", "options": {"board": "7x6", "k": 4}}
-    asked["text"] = told("state", **asked, moves=[*"2316"])["text"]
+    request: dict[str, Any] = {"game": "trilobite", "options": {"board": "7x6", "k": 4}}
+    request["text"] = run_job("state", **request, moves=[*"2316"])["text"]
     search = Mock(return_value=Mock(action=5))
     for name, value in {"LEVEL_SECONDS": 0.3, "SOLVER_TIMEOUT": 0.3}.items():
         monkeypatch.setattr(analysis, name, value)
     monkeypatch.setattr(analysis, "analyst_for", lambda *_: search)
-    assert told("move", **asked, player="level:best")["action"] == "6"
-    with pytest.raises(ValueError, match="expected an answer of the exact solver within 0 s, got none here"):
-        told("move", **asked, player="solver")
+    assert run_job("move", **request, player="level:best")["action"] == "6"
+    with pytest.raises(ValueError, match="expected an answer of the exact solver within 0 s, got none"):
+        run_job("move", **request, player="solver")
 
 
 @pytest.mark.long
 def test_options_of_friday_have_a_chance_to_win() -> None:
     fight = followed(followed(line="1"), line="P3, P7, raft food, E1, first, free, weak")
-    asked = {"game": "friday", "options": fight["options"], "text": fight["state"]["text"], "seconds": 0.5}
-    *earlier, last = told("follow-advice", **asked)
+    request = {"game": "friday", "options": fight["options"], "text": fight["state"]["text"], "seconds": 0.5}
+    *earlier, last = run_job("follow-advice", **request)
     advice = {one["depth"]: {option["name"]: option["told"] for option in one["options"]} for one in (*earlier, last)}
-    analyses = list(told("analyse", **asked))
+    analyses = list(run_job("analyse", **request))
     analysed = {one["depth"]: one["worths"] for one in analyses if one["depth"] in advice}
     assert analyses[-1]["line_words"][0] == fight["state"]["words"][analyses[-1]["line"][0]]
     assert analysed == {depth: advice[depth] for depth in analysed}, "the same numbers as the analysis"
@@ -310,8 +314,8 @@ def test_options_of_friday_have_a_chance_to_win() -> None:
 
 def ask(options: dict[str, Any]) -> None:
     """Asks for what a page shows of a variant."""
-    told("game", game="trap", options=options)
-    told("state", game="trap", options=options)
+    run_job("game", game="trap", options=options)
+    run_job("state", game="trap", options=options)
 
 
 def kept() -> dict[str, int]:
@@ -319,18 +323,18 @@ def kept() -> dict[str, int]:
     gc.collect()
     objects = gc.get_objects()
     caches = [one for one in objects if type(one) is functools._lru_cache_wrapper]  # isinstance would ask proxies
-    found = {
+    entries = {
         f"{one.__module__}.{one.__qualname__}": one.cache_info().currsize
         for one in caches
         if one.cache_info().maxsize is None
     }
     sizes = {name: len(getattr(linking, name)) for name in ("_FUNCTIONS", "_KEPT", "_SYMBOLS")}
-    return found | sizes | {"games": sum(issubclass(type(one), Game) for one in objects)}
+    return entries | sizes | {"games": sum(issubclass(type(one), Game) for one in objects)}
 
 
 def test_a_click_makes_no_game_anew_and_memory_does_not_grow_with_variants(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_games", "_offers"):
-        monkeypatch.setattr(games, name, Kept(3))
+    for name in ("_games", "_choices"):
+        monkeypatch.setattr(games, name, RecentCache(3))
     for name in ("has_solver", "programs"):
         monkeypatch.setattr(games, name, functools.lru_cache(3)(getattr(games, name).__wrapped__))
     for turns in range(1, 6):
@@ -343,7 +347,7 @@ def test_a_click_makes_no_game_anew_and_memory_does_not_grow_with_variants(monke
     for maker in ("find_game", "touch"):
         monkeypatch.setattr(games, maker, None)
     ask({"size": 3})
-    file = told("record", game="trap", options={"size": 3}, seed=SEED)["file"]
+    file = run_job("record", game="trap", options={"size": 3}, seed=SEED)["file"]
     assert any(games.records_of(file)[0].game is one for one in games._games.values()), "nor does a file"
 
 
@@ -364,9 +368,9 @@ SOURCE = "".join(
 
 def constant(name: str) -> str:
     """Returns what a constant of the editor is, as its source has it."""
-    found = re.search(rf"^(?:export )?const {name} = (.*?);(?: //.*)?$", SOURCE, re.MULTILINE | re.DOTALL)
-    assert found, name
-    return found[1]
+    match = re.search(rf"^(?:export )?const {name} = (.*?);(?: //.*)?$", SOURCE, re.MULTILINE | re.DOTALL)
+    assert match, name
+    return match[1]
 
 
 def listed(name: str) -> list[str]:

@@ -151,7 +151,7 @@ def test_what_a_process_loads_is_told_meanwhile(tmp_path):
             await asyncio.sleep(0.1)
 
     messages = asyncio.run(run())
-    told = [message["told"] for message in messages if "told" in message]
-    assert told[0] == "loading leafwise"
-    assert told[-1] == ""
+    notes = [message["told"] for message in messages if "told" in message]
+    assert notes[0] == "loading leafwise"
+    assert notes[-1] == ""
     assert [message["answer"]["player"] for message in messages if "answer" in message] == [1]

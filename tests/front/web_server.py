@@ -1,4 +1,4 @@
-"""A server of `leafwise web` for tests: in a thread, its processes as plain Python, so that nothing is compiled for them."""
+"""Runs `leafwise web` in a thread for tests; its workers run plain Python, so that nothing is compiled."""
 
 import contextlib
 import http.client
@@ -18,7 +18,7 @@ PLAIN_PYTHON = {"NUMBA_DISABLE_JIT": "1"}
 
 
 class Client:
-    """Asks a server as a program would."""
+    """Sends requests to a server."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -26,41 +26,41 @@ class Client:
     def send(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, str, bytes]:
-        """Returns status, type and body of an answer."""
+        """Sends a request; returns status, content type and body of the response."""
         connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=120)
         try:
             connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            return answer.status, answer.getheader("content-type", ""), answer.read()
+            response = connection.getresponse()
+            return response.status, response.getheader("content-type", ""), response.read()
         finally:
             connection.close()
 
-    def post(self, path: str, **ask: Any) -> tuple[int, Any]:
-        """Returns status and JSON of an answer."""
-        status, _, body = self.send("POST", path, json.dumps(ask).encode())
+    def post(self, path: str, **fields: Any) -> tuple[int, Any]:
+        """Posts the fields as JSON; returns status and JSON of the response."""
+        status, _, body = self.send("POST", path, json.dumps(fields).encode())
         return status, json.loads(body)
 
-    def ask(self, path: str, **ask: Any) -> Any:
-        """Returns the JSON of an answer that is no error."""
-        status, found = self.post(path, **ask)
-        assert status == 200, found
-        return found
+    def ask(self, path: str, **fields: Any) -> Any:
+        """Posts the fields as JSON; returns the JSON of the response, which must not be an error."""
+        status, reply = self.post(path, **fields)
+        assert status == 200, reply
+        return reply
 
-    def answers(self, path: str, **ask: Any) -> list[Any]:
-        """Returns the answers that are streamed."""
-        return [data for name, data in self.events(path, **ask) if name == "answer"]
+    def answers(self, path: str, **fields: Any) -> list[Any]:
+        """Returns the data of the streamed `answer` events."""
+        return [data for name, data in self.events(path, **fields) if name == "answer"]
 
-    def events(self, path: str, **ask: Any) -> list[tuple[str, Any]]:
-        """Returns the events of an answer that is asked for as a stream: name, data."""
-        status, kind, body = self.send("POST", path, json.dumps(ask).encode(), {"Accept": "text/event-stream"})
+    def events(self, path: str, **fields: Any) -> list[tuple[str, Any]]:
+        """Posts the fields as JSON; returns the streamed events as (name, data)."""
+        status, kind, body = self.send("POST", path, json.dumps(fields).encode(), {"Accept": "text/event-stream"})
         assert (status, kind.split(";")[0]) == (200, "text/event-stream"), body
-        told = [block.split("\n") for block in body.decode().strip().split("\n\n")]
-        return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in told]
+        blocks = [block.split("\n") for block in body.decode().strip().split("\n\n")]
+        return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
 @contextlib.contextmanager
 def serving(search_workers: int = 2, token: str = "", **environment: str) -> Iterator[Client]:
-    """Runs a server; its processes see this of the environment besides."""
+    """Runs a server whose workers have more environment variables."""
     sock = listening(LOOPBACK, 0)
     port = sock.getsockname()[1]
     workers = Workers(search_workers, {**PLAIN_PYTHON, **environment})

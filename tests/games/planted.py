@@ -48,7 +48,7 @@ from leafwise.envs.threes import rules
 from leafwise.envs.threes.features import CELLS
 from leafwise.envs.threes.lines import make_line_siblings
 from leafwise.envs.threes.scores import ROOM
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 
 
 class Fault(NamedTuple):
@@ -616,7 +616,9 @@ TEXTS = [
 def learned(tables: Mapping[str, SmallTable] = CELLS.tables) -> Evaluator:
     """Returns a network of int16 at random, for a room with these small tables."""
     room = replace(THREES, features={"ntuple": replace(CELLS, tables=tables)})
-    shape = Shape(parse_tuples("0123 0145 5a"), splits=(8,), small=("deck", "deck_empties", "large", "blank_merge"))
+    shape = NTupleShape(
+        parse_tuples("0123 0145 5a"), splits=(8,), small=("deck", "deck_empties", "large", "blank_merge")
+    )
     units = np.random.default_rng(3).integers(
         -99, 99, sum(shape.check(room).sizes(room)) * shape.copies, dtype=np.int16
     )

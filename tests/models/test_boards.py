@@ -15,8 +15,8 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.threes import GAME as THREES
 from leafwise.models import NTupleNetwork, load_ntuples, save_network
-from leafwise.models.ntuple import Shape, merged, parse_tuples, quantised
-from running.networks import SAID, random_ntuples
+from leafwise.models.ntuple import NTupleShape, merged, parse_tuples, quantised
+from running.networks import METADATA, random_ntuples
 
 TUPLES = parse_tuples("01234 eg5 fgh jo 4")
 ZERO = np.uint64(0)
@@ -32,7 +32,7 @@ BOARDS = {"two words": WORDS, "cell by cell": ONE_BY_ONE}
 
 
 def trained(game: Game, **options: Any) -> NTupleNetwork:
-    return random_ntuples(game, Shape(TUPLES, **options))
+    return random_ntuples(game, NTupleShape(TUPLES, **options))
 
 
 def afterstates(n: int) -> list[State]:
@@ -69,7 +69,7 @@ def test_values_equal_the_twin(board: str, options: dict[str, Any]) -> None:
 
 def test_a_packed_network_is_saved_loaded_and_merged(tmp_path: Any) -> None:
     network = quantised(trained(WORDS, small=("empty", "pairs")), 0.25)
-    save_network(tmp_path / "m.safetensors", network, SAID)
+    save_network(tmp_path / "m.safetensors", network, METADATA)
     loaded = load_ntuples(tmp_path / "m.safetensors", WORDS)
     assert np.array_equal(loaded.weights.table, network.weights.table)
     fewer = merged(loaded)
@@ -84,7 +84,7 @@ def test_wide_cells_in_three_words() -> None:
     points = tuple(float(k * k) for k in range(64))
     wide = CellFeatures(cells=25, bits=6, words=(2, 0, 1), views=square_views(5), points=points, stages=("tile",))
     game = of(wide)
-    network = random_ntuples(game, Shape(((9, 10, 11, 20), (3,)), power=1.0))
+    network = random_ntuples(game, NTupleShape(((9, 10, 11, 20), (3,)), power=1.0))
     values = np.random.default_rng(4).integers(0, 64, 25)
     row = np.zeros(3, dtype=np.uint64)
     for k, value in enumerate(values):
@@ -113,7 +113,7 @@ UNEVEN = CellFeatures(
 
 def test_cells_of_different_sizes_share_a_table_of_as_many_entries_as_they_need() -> None:
     game = of(UNEVEN)
-    network = random_ntuples(game, Shape(((0, 1, 2), (2, 1), (0,)), power=0.0))
+    network = random_ntuples(game, NTupleShape(((0, 1, 2), (2, 1), (0,)), power=0.0))
     assert network.shape.sizes(game) == [256, 64, 4]
     T, fewer = game.tables(network.evaluator("uneven")), merged(quantised(network, 0.25))
     assert fewer.shape.tuples == ((0, 1, 2),)
@@ -126,7 +126,7 @@ def test_cells_of_different_sizes_share_a_table_of_as_many_entries_as_they_need(
         assert fewer.functions.to_come(row, ZERO, T_fewer) == pytest.approx(expected, abs=0.8)
     with one_line(r"expected tuples of 1 to 28 different cells 0..7 with 28 bits in all, got \(0, 1, 2\)"):
         many = CellFeatures(cells=8, bits=16, cell_bits=(16,) * 7 + (1,), cell=uneven_cell, stages=("tile",))
-        Shape(((0, 1, 2),)).check(of(many))
+        NTupleShape(((0, 1, 2),)).check(of(many))
 
 
 def test_the_boards_of_a_room_are_those_of_its_views() -> None:
@@ -170,7 +170,7 @@ def test_impossible_features_are_refused(given: dict[str, Any], message: str) ->
 )
 def test_shapes_that_do_not_fit_are_refused(options: dict[str, Any], message: str) -> None:
     with one_line(message):
-        NTupleNetwork.create(WORDS, Shape(**{"tuples": TUPLES, **options}))
+        NTupleNetwork.create(WORDS, NTupleShape(**{"tuples": TUPLES, **options}))
 
 
 def test_tuples_are_words_of_cells_or_lists() -> None:

@@ -12,19 +12,19 @@ from games.refusals import one_line
 from leafwise.envs.threes import GAME
 from leafwise.models import load_evaluator, load_ntuples, named_leaf, save_network
 from leafwise.models.files import shipped_name
-from leafwise.models.ntuple import Shape
+from leafwise.models.ntuple import NTupleShape
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors, shipped_headers, write_atomically
-from running.networks import SAID, random_ntuples
+from running.networks import METADATA, random_ntuples
 
 
 @pytest.fixture
 def network():
-    return random_ntuples(GAME, Shape(((0, 1), (5, 6)), 0.5))
+    return random_ntuples(GAME, NTupleShape(((0, 1), (5, 6)), 0.5))
 
 
 def test_round_trip(tmp_path, network):
     path = tmp_path / "model.safetensors"
-    save_network(path, network, SAID)
+    save_network(path, network, METADATA)
     loaded = load_ntuples(path, GAME)
     assert loaded.shape == network.shape
     assert np.array_equal(loaded.weights.table, network.weights.table)
@@ -57,7 +57,7 @@ def test_round_trip(tmp_path, network):
 )
 def test_what_does_not_fit_is_named(tmp_path, network, name, value, message):
     path = tmp_path / "model.safetensors"
-    save_network(path, network, SAID)
+    save_network(path, network, METADATA)
     tensors, metadata = load_tensors(path)
     save_tensors(path, tensors, {**metadata, name: value})
     with one_line(message):
@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_named(tmp_path, network, name, value, message):
 
 def test_weights_must_be_finite(tmp_path, network):
     network.weights.table[3] = np.nan
-    save_network(tmp_path / "m.safetensors", network, SAID)
+    save_network(tmp_path / "m.safetensors", network, METADATA)
     with one_line("expected weights 'finite'"):
         load_ntuples(tmp_path / "m.safetensors", GAME)
 
@@ -114,10 +114,10 @@ def test_no_flipped_bit_of_a_model_loads(tmp_path, shipped):
     for bit in (*rng.integers(8 * header, 8 * len(whole), 100), *rng.integers(64, 8 * header, 20)):
         path.write_bytes(flipped(whole, int(bit)))
         try:
-            again, told = load_tensors(path)
+            again, metadata_read = load_tensors(path)
         except ValueError:
             continue
-        assert told == metadata
+        assert metadata_read == metadata
         assert all(np.array_equal(again[name], tensor) for name, tensor in tensors.items())
         assert bit < 8 * header
 
@@ -154,10 +154,10 @@ def test_a_leaf_is_one_line(network):
         assert len(shown) < 250
 
 
-@pytest.mark.parametrize(("told", "names"), [({"notes": "x" * 5000}, "notes"), ({}, "none")])
-def test_a_file_without_a_game_keeps_its_metadata_to_itself(tmp_path, network, told, names):
+@pytest.mark.parametrize(("metadata", "names"), [({"notes": "x" * 5000}, "notes"), ({}, "none")])
+def test_a_file_without_a_game_keeps_its_metadata_to_itself(tmp_path, network, metadata, names):
     path = tmp_path / "model.safetensors"
-    save_tensors(path, network.tensors, told)
+    save_tensors(path, network.tensors, metadata)
     with one_line(rf"expected metadata that names a game and its options, got {names}$"):
         leafwise.load(path)
 
@@ -165,7 +165,7 @@ def test_a_file_without_a_game_keeps_its_metadata_to_itself(tmp_path, network, t
 @pytest.mark.parametrize("options", [{"name": 1}, {"self": "threes"}, {"hint": ["exact"]}, {"hint": {}}])
 def test_a_file_names_no_keywords(tmp_path, network, options):
     path = tmp_path / "model.safetensors"
-    save_network(path, network, SAID)
+    save_network(path, network, METADATA)
     tensors, metadata = load_tensors(path)
     save_tensors(path, tensors, {**metadata, "options": options})
     for game in ("", "threes"):

@@ -68,8 +68,8 @@ class StandIn:
         """Returns, for each source or player's text, the leaf's name, the move chosen at the start, or the message of a refusal."""
         done = self.python("-c", LOAD, *texts, **more)
         assert done.returncode == 0, done.stderr
-        told: dict[str, Any] = json.loads(done.stdout)
-        return told
+        answers: dict[str, Any] = json.loads(done.stdout)
+        return answers
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +132,9 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
 def test_models_of_the_hub_are_leaves_and_players(stand_in: StandIn) -> None:
     players = [f"{kind}:hf://them/small.net@v1" + rest for kind, rest in (("search", ",depth=2"), ("greedy", ""))]
     sources = ["hf://them/small.net", "hf://them/small.net/more/other.safetensors"]
-    told = stand_in.answers(*sources, *players, "search:learned,depth=2", "greedy:learned")
-    assert [told[source] for source in sources] == sources
-    assert [told[player] for player in players] == [told["search:learned,depth=2"], told["greedy:learned"]]
+    answers = stand_in.answers(*sources, *players, "search:learned,depth=2", "greedy:learned")
+    assert [answers[source] for source in sources] == sources
+    assert [answers[player] for player in players] == [answers["search:learned,depth=2"], answers["greedy:learned"]]
     heads = [line for line in stand_in.asked if line.startswith("HEAD")]
     assert len(heads) == len(set(heads)) == 3  # once in a process
 
@@ -164,10 +164,10 @@ def test_what_is_not_there_or_no_model_is_one_line(stand_in: StandIn) -> None:
         "hf://them/pickled": "expected a leafwise .safetensors file, got",
         "greedy:hf://them/nothing": "expected a repository of the Hub",
     }
-    told = stand_in.answers(*wrong)
+    answers = stand_in.answers(*wrong)
     for source, message in wrong.items():
-        assert message in told[source], (source, told[source])
-        assert "\n" not in told[source]
+        assert message in answers[source], (source, answers[source])
+        assert "\n" not in answers[source]
     done = stand_in.python("-m", "leafwise", "eval", "trilobite", "search:hf://them/nothing,depth=2", "--games", "2")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: hf://them/nothing: expected a repository of the Hub")
@@ -193,4 +193,4 @@ def test_what_names_no_model_is_refused_before_anybody_is_asked(source: str, mes
 def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with one_line(r"^expected huggingface_hub for 'hf://a/b', found none: pip install 'leafwise\[hub\]'$"):
-        files.fetched("hf://a/b")
+        files.hub_file("hf://a/b")

@@ -27,14 +27,14 @@ WEIGHTS = RANDOM.normal(size=(20, 4))
 
 def value(obs: NDArray[Any]) -> NDArray[np.float64]:
     """A number for each observation."""
-    found: NDArray[np.float64] = np.tanh(obs @ WEIGHTS[: obs.shape[1], 0] / 8)
-    return found
+    result: NDArray[np.float64] = np.tanh(obs @ WEIGHTS[: obs.shape[1], 0] / 8)
+    return result
 
 
 def q(obs: NDArray[Any]) -> NDArray[np.float64]:
     """A number for each of Threes' four actions."""
-    found: NDArray[np.float64] = obs @ WEIGHTS
-    return found
+    result: NDArray[np.float64] = obs @ WEIGHTS
+    return result
 
 
 def expected(state: State, worth: Any) -> float:
@@ -67,8 +67,8 @@ def test_a_search_backs_the_numbers_up(to_go: bool) -> None:
         number = 2.7 * float(value(seen(after))[0])
         return after.returns if after.is_terminal else after.returns + number if to_go else number
 
-    found = Search(THREES, leaf, depth=1)(state)
-    assert found.values == pytest.approx({a: expected(state.play(a), worth) for a in state.legal_actions})
+    result = Search(THREES, leaf, depth=1)(state)
+    assert result.values == pytest.approx({a: expected(state.play(a), worth) for a in state.legal_actions})
 
 
 def test_action_values_count_where_they_are_legal() -> None:

@@ -19,7 +19,7 @@ from leafwise.models import network
 from leafwise.models.tensors import load_tensors, save_tensors
 
 TRILOBITE, THREES, FRIDAY = (leafwise.game(name) for name in ("trilobite", "threes", "friday"))
-SAID = {"steps": 0, "command": "none", "commit": "none"}
+METADATA = {"steps": 0, "command": "none", "commit": "none"}
 OWN = """
 from torch import nn
 
@@ -61,9 +61,9 @@ class Faulty(nn.Module):
             x = self.norm.train()(x)
         if self.fault == "change":
             self.say.bias.data += 0.1
-        found = torch.tanh(self.say(x.flatten(1)))
+        numbers = torch.tanh(self.say(x.flatten(1)))
         assert self.fault != "assert", "wrong"
-        value, logits = found[:, :1], found[:, 1:]
+        value, logits = numbers[:, :1], numbers[:, 1:]
         if self.fault == "swap":
             logits = logits.flip(0)
         if self.fault == "drop":
@@ -95,28 +95,28 @@ def values(game: leafwise.Game, leaf: leafwise.Evaluator) -> Any:
     ],
 )
 def test_a_network_is_the_same_from_its_file(game: Any, name: str, arguments: dict[str, Any], tmp_path: Path) -> None:
-    made: Any = leafwise.torch_network(game, name, seed=3, **arguments)
-    assert made.sees == arguments.get("sees", "planes" if game is TRILOBITE else "onehot")
-    for part in made.module.modules():
+    built: Any = leafwise.torch_network(game, name, seed=3, **arguments)
+    assert built.sees == arguments.get("sees", "planes" if game is TRILOBITE else "onehot")
+    for part in built.module.modules():
         if isinstance(part, nn.BatchNorm2d):
             part.running_mean = torch.full_like(part.running_mean, -0.3)  # type: ignore[arg-type]  # a buffer that was learned
-    leafwise.save_network(tmp_path / "m.safetensors", made, SAID)
+    leafwise.save_network(tmp_path / "m.safetensors", built, METADATA)
     loaded = leafwise.load(tmp_path / "m.safetensors", game)
     if game is TRILOBITE:
-        found = values(game, loaded)
-        assert np.array_equal(found, values(game, made.evaluator("made")))
+        numbers = values(game, loaded)
+        assert np.array_equal(numbers, values(game, built.evaluator("made")))
         assert not np.array_equal(
-            found, values(game, leafwise.torch_network(game, name, seed=4, **arguments).evaluator("b"))
+            numbers, values(game, leafwise.torch_network(game, name, seed=4, **arguments).evaluator("b"))
         )
-        assert len(set(found.tolist())) > 1
+        assert len(set(numbers.tolist())) > 1
     assert (loaded.low, loaded.high, loaded.to_go) == (-1.0 if game is TRILOBITE else 0.0, 1.0, False)
 
 
 def test_asking_a_network_leaves_it_in_eval_mode() -> None:
-    made: Any = leafwise.torch_network(TRILOBITE, "resnet", blocks=1, channels=4, hidden=4, says="policy")
-    made.module.eval()
-    values(TRILOBITE, made.evaluator("leaf"))
-    assert not any(part.training for part in made.module.modules())
+    built: Any = leafwise.torch_network(TRILOBITE, "resnet", blocks=1, channels=4, hidden=4, says="policy")
+    built.module.eval()
+    values(TRILOBITE, built.evaluator("leaf"))
+    assert not any(part.training for part in built.module.modules())
 
 
 def test_a_module_is_handed_large_batches_in_parts() -> None:
@@ -157,19 +157,19 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
     sys.path.append(str(tmp_path))
     import own_net  # type: ignore[import-not-found]
 
-    made = leafwise.torch_network(TRILOBITE, own_net.Net, width=4)
+    built = leafwise.torch_network(TRILOBITE, own_net.Net, width=4)
     file = tmp_path / "m.safetensors"
-    leafwise.save_network(file, made, SAID)
+    leafwise.save_network(file, built, METADATA)
     expected = values(TRILOBITE, leafwise.load(file, TRILOBITE))
     network._classes.clear()
     with one_line(
         r"expected --module with the file or package 'own_net', or leafwise.register_network\(Net\) in Python"
     ):
-        network.network_kind("torch").create(TRILOBITE, made.metadata)
+        network.network_kind("torch").create(TRILOBITE, built.metadata)
     with one_line(
         r"register_network\(Net\) in Python, or a class in a file that --module names, for .* '__main__:Net'$"
     ):
-        network.network_kind("torch").create(TRILOBITE, made.metadata | {"network": "__main__:Net"})
+        network.network_kind("torch").create(TRILOBITE, built.metadata | {"network": "__main__:Net"})
     assert registry.take_modules(["eval", "--module", str(tmp_path / "own_net.py")]) == ["eval"]
     assert str(tmp_path / "own_net.py") in os.environ[registry.NETWORKS]  # for processes that are started from here
     os.utime(file)  # not the network that is remembered
@@ -182,13 +182,13 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("network", "game", "arguments", "message"),
     [
-        (Says, TRILOBITE, {"number": 2.0}, r"expected values from -1 to 1 for who acts, got 2"),
+        (Says, TRILOBITE, {"number": 2.0}, r"expected values from -1 to 1 for the player who acts, got 2"),
         (Says, FRIDAY, {"number": -0.5}, r"expected values from 0 to 1 as a chance to win, got -0.5"),
         (Says, TRILOBITE, {"number": float("nan")}, "expected finite numbers"),
         (Says, TRILOBITE, {"number": 1, "dtype": "int64"}, "expected numbers of torch.float32, got torch.int64"),
         (Says, TRILOBITE, {"number": 1, "dtype": "float64"}, "expected numbers of torch.float32, got torch.float64"),
         (Says, TRILOBITE, {"number": 0.0, "width": 2}, r"expected values \[8, 1\], got \[8, 2\]"),
-        (Says, TRILOBITE, {"number": 0.0, "says": "q"}, r"expected what each action is worth \[8, 3\], got \[8, 1\]"),
+        (Says, TRILOBITE, {"number": 0.0, "says": "q"}, r"expected action values \[8, 3\], got \[8, 1\]"),
         (Says, TRILOBITE, {}, r"test_modules:Says': expected arguments that build it, got \{\}: .*'number'"),
         (Says, TRILOBITE, {"number": 0j}, "arguments that build it, got .*: Object of type complex is not JSON serializable"),
         (int, TRILOBITE, {}, "expected a class of torch modules, got <class 'int'>"),
@@ -218,11 +218,11 @@ def test_layers_that_find_their_sizes_are_asked_once(tmp_path: Path) -> None:
         def __init__(self, space: Any, outputs: int) -> None:
             super().__init__(nn.Flatten(), nn.LazyLinear(outputs), nn.Tanh())
 
-    made: Any = leafwise.torch_network(TRILOBITE, Lazy)
-    assert made.module.training
-    leafwise.save_network(tmp_path / "m.safetensors", made, SAID)
+    built: Any = leafwise.torch_network(TRILOBITE, Lazy)
+    assert built.module.training
+    leafwise.save_network(tmp_path / "m.safetensors", built, METADATA)
     loaded = values(TRILOBITE, leafwise.load(tmp_path / "m.safetensors", TRILOBITE))
-    assert np.array_equal(loaded, values(TRILOBITE, made.evaluator("made")))
+    assert np.array_equal(loaded, values(TRILOBITE, built.evaluator("made")))
 
 
 def test_what_writes_into_its_input_is_sound_and_a_module_keeps_its_mode() -> None:
@@ -231,15 +231,15 @@ def test_what_writes_into_its_input_is_sound_and_a_module_keeps_its_mode() -> No
             super().__init__(nn.Hardtanh(0.1, 0.5, inplace=True), nn.Flatten(), nn.LazyLinear(outputs), nn.Tanh())
 
     for says in ("value", "policy"):
-        made: Any = leafwise.torch_network(TRILOBITE, Writes, says=says)
-        made.module.eval()
-        made.evaluator("leaf")
-        assert not [part for part in made.module.modules() if part.training]
+        built: Any = leafwise.torch_network(TRILOBITE, Writes, says=says)
+        built.module.eval()
+        built.evaluator("leaf")
+        assert not [part for part in built.module.modules() if part.training]
 
 
 def test_a_file_cannot_ask_for_more_memory_than_it_has_weights(tmp_path: Path) -> None:
-    leafwise.save_network(tmp_path / "m.safetensors", leafwise.torch_network(TRILOBITE, "mlp", hidden=(4,)), SAID)
-    tensors, told = load_tensors(tmp_path / "m.safetensors")
-    save_tensors(tmp_path / "big.safetensors", tensors, {**told, "arguments": {"hidden": [10**8, 10**8]}})
+    leafwise.save_network(tmp_path / "m.safetensors", leafwise.torch_network(TRILOBITE, "mlp", hidden=(4,)), METADATA)
+    tensors, metadata = load_tensors(tmp_path / "m.safetensors")
+    save_tensors(tmp_path / "big.safetensors", tensors, {**metadata, "arguments": {"hidden": [10**8, 10**8]}})
     with one_line(r"network 'mlp': expected '0.1.weight' \[100000000, \d+\], got \[4, \d+\]"):
         leafwise.load(tmp_path / "big.safetensors", TRILOBITE)

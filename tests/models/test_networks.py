@@ -21,10 +21,10 @@ from leafwise.envs.registry import game as find_game
 from leafwise.models import NetworkKind, NTupleNetwork, files, load_network, network, register_network, save_network
 from leafwise.models.files import load_evaluator, model_path
 from leafwise.models.network import network_kind
-from leafwise.models.ntuple import Shape
+from leafwise.models.ntuple import NTupleShape
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
 
-SAID = {"steps": 3, "command": "none", "commit": "none"}
+METADATA = {"steps": 3, "command": "none", "commit": "none"}
 ZERO = np.uint64(0)
 
 
@@ -54,7 +54,7 @@ class Linear:
         return 10.0 * (rows.astype(np.float32) @ self.weights[:-1] + self.weights[-1])
 
 
-def create(game: Game, told: Mapping[str, Any], tensors: Any = None, tables: Any = None) -> Linear:
+def create(game: Game, metadata: Mapping[str, Any], tensors: Any = None, tables: Any = None) -> Linear:
     weights = np.zeros(game.width + 1, dtype=np.float32) if tensors is None else tensors["weights"]
     if weights.shape != (game.width + 1,):
         raise ValueError(f"expected {game.width + 1} weights, got {weights.shape}")
@@ -102,26 +102,26 @@ def test_a_kind_of_ones_own_is_trained_saved_loaded_and_searched(tmp_path: Path)
 
     games = [game_of_random(seed) for seed in range(60)]
     rows = torch.tensor(np.concatenate([r for r, _ in games]).astype(np.float32))
-    told = torch.tensor(np.repeat([x / 10 for _, x in games], [len(r) for r, _ in games]).astype(np.float32))
+    labels = torch.tensor(np.repeat([x / 10 for _, x in games], [len(r) for r, _ in games]).astype(np.float32))
     learner = network_kind("linear").torch_module(KIND.create(solitaire.GAME, {"scale": 10.0}))
     optimizer = torch.optim.Adam(learner.parameters(), lr=0.02)
     losses = []
     for _ in range(200):
-        loss = torch.nn.functional.mse_loss(learner(rows), told)
+        loss = torch.nn.functional.mse_loss(learner(rows), labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.5 * losses[0]
-    save_network(tmp_path / "m.safetensors", learner.export(), SAID)
+    save_network(tmp_path / "m.safetensors", learner.export(), METADATA)
     loaded = load_network(tmp_path / "m.safetensors", solitaire.GAME)
     assert isinstance(loaded, Linear)
     assert np.array_equal(loaded.weights, learner.export().weights)
     state = solitaire.GAME.new(3)
-    found = leafwise.Search(solitaire.GAME, load_evaluator(solitaire.GAME, tmp_path / "m.safetensors"), depth=2)(state)
+    result = leafwise.Search(solitaire.GAME, load_evaluator(solitaire.GAME, tmp_path / "m.safetensors"), depth=2)(state)
     expected = leafwise.Search(solitaire.GAME, learner.export().evaluator("x"), depth=2)(state)
-    assert found.values == expected.values
-    assert len(set(found.values.values())) > 1
+    assert result.values == expected.values
+    assert len(set(result.values.values())) > 1
     tensors, metadata = load_tensors(tmp_path / "m.safetensors")
     save_tensors(tmp_path / "m.safetensors", tensors, {**metadata, "scale": float("inf")})
     with one_line("expected metadata 'scale' 'a finite number', got inf"):
@@ -132,7 +132,7 @@ def test_names_of_kinds_are_ones_own() -> None:
     register_network(KIND)  # the same once more
     for name in ("linear", "sparse"):
         with one_line(f"expected a new name for a kind of network, '{name}' is taken"):
-            register_network(replace(KIND, name=name, version=lambda game, told: 2))
+            register_network(replace(KIND, name=name, version=lambda game, metadata: 2))
     with one_line("expected a kind of network that torch trains, got 'ntuple'"):
         network_kind("ntuple").torch_module(KIND.create(solitaire.GAME, {}))
 
@@ -147,18 +147,18 @@ def test_kinds_of_installed_packages_are_found(monkeypatch: pytest.MonkeyPatch) 
 
 def valued(game: Game, evaluator: Evaluator, seed: int, most: int) -> list[float]:
     """Values of the positions of a random game at the evaluator's stage."""
-    found: list[float] = []
+    values: list[float] = []
     rng, stream = np.random.default_rng(seed), new_stream(seed)
     state = game.new(seed)
-    while not state.is_terminal and len(found) < most:
+    while not state.is_terminal and len(values) < most:
         state = state.play(int(rng.choice(state.legal_actions)))
         while state.is_chance:
             if state.stage == evaluator.stage:
-                found.append(State(game, state.row).value(evaluator))
+                values.append(State(game, state.row).value(evaluator))
             state = state.sample(stream)
         if evaluator.stage == "decision" and not state.is_terminal:
-            found.append(State(game, state.row).value(evaluator))
-    return found
+            values.append(State(game, state.row).value(evaluator))
+    return values
 
 
 @jit(inline=True)
@@ -189,12 +189,12 @@ def test_a_feature_added_to_threes_leaves_its_models_as_they_are(name: str, tmp_
         own = valued(grown, old.evaluator("grown"), seed, 40)
         assert own == valued(THREES, load_network(model_path(name), THREES).evaluator("old"), seed, 40)
         assert len(set(own)) > 10
-    save_network(tmp_path / "m.safetensors", old, SAID)
+    save_network(tmp_path / "m.safetensors", old, METADATA)
     assert list(load_tensors(tmp_path / "m.safetensors")[1]["tables"]) == ["deck", "deck_empties", "large"]
     assert np.array_equal(load_network(tmp_path / "m.safetensors", THREES).weights.table, old.weights.table)
-    fresh = NTupleNetwork.create(grown, Shape(((0, 1),)))
+    fresh = NTupleNetwork.create(grown, NTupleShape(((0, 1),)))
     assert fresh.shape.small == ("deck", "corner", "deck_empties", "large")
-    save_network(tmp_path / "m.safetensors", fresh, SAID)
+    save_network(tmp_path / "m.safetensors", fresh, METADATA)
     with one_line(r"expected tables among deck, deck_empties, .*, got 'corner'"):
         load_network(tmp_path / "m.safetensors", THREES)
 
@@ -265,7 +265,7 @@ def test_a_file_without_its_tables_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("tables", "message"),
     [
         ([], r"expected tables by name, got \[\]"),
         ({"a": 3}, "expected table 'a' with a size and a version, got 3"),
@@ -275,8 +275,8 @@ def test_a_file_without_its_tables_is_refused(tmp_path: Path) -> None:
         ({"g": {"size": 4, "version": 1}}, "expected table 'g' of version 1 and size 3, got version 1 and size 4"),
     ],
 )
-def test_impossible_tables_are_refused(told: Any, message: str) -> None:
+def test_impossible_tables_are_refused(tables: Any, message: str) -> None:
     known = {"a": FeatureTable(3), "g": FeatureTable(3, grows=True)}
     assert check_tables(known, {"g": {"size": 2, "version": 1}}) == {"g": FeatureTable(2)}
     with one_line(message):
-        check_tables(known, told)
+        check_tables(known, tables)

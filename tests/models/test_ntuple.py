@@ -7,14 +7,14 @@ import pytest
 
 from games.refusals import one_line
 from leafwise.envs.threes import GAME
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 from running.networks import random_ntuples
 
 TUPLES = parse_tuples("0123 0145 0a5 f")
 
 
 def trained(**options: Any) -> NTupleNetwork:
-    return random_ntuples(GAME, Shape(TUPLES, **options))
+    return random_ntuples(GAME, NTupleShape(TUPLES, **options))
 
 
 def can_merge(a: int, b: int) -> bool:
@@ -119,6 +119,6 @@ def test_wrong_tuples_are_refused():
             parse_tuples(text)
     for tuples in ([(0, 0)], [()], [(16,)], [tuple(range(8))], []):
         with one_line("n-tuple networks: expected"):
-            NTupleNetwork.create(GAME, Shape(tuple(tuples)))
+            NTupleNetwork.create(GAME, NTupleShape(tuple(tuples)))
     with one_line(r"power in \[0, 1\], got .* 1.5"):
-        NTupleNetwork.create(GAME, Shape(((0,),), 1.5))
+        NTupleNetwork.create(GAME, NTupleShape(((0,),), 1.5))

@@ -17,7 +17,7 @@ from leafwise.__main__ import run
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.models import onnx_leaf
-from leafwise.models.ntuple import Shape
+from leafwise.models.ntuple import NTupleShape
 from leafwise.models.onnx_export import exported, write_onnx
 from leafwise.models.onnx_leaf import model_of
 from leafwise.search.frontier import values_of
@@ -152,22 +152,22 @@ def test_the_command_writes_what_the_file_says(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     "shape",
     [
-        Shape(((0, 1, 2, 5), (5, 4, 6)), splits=(3, 5), small=("deck", "large"), base=7.0),
-        Shape(((0, 1, 2),), power=0, small=("deck_empties",)),
-        Shape(((0, 1, 2),), power=1.0, small=()),
+        NTupleShape(((0, 1, 2, 5), (5, 4, 6)), splits=(3, 5), small=("deck", "large"), base=7.0),
+        NTupleShape(((0, 1, 2),), power=0, small=("deck_empties",)),
+        NTupleShape(((0, 1, 2),), power=1.0, small=()),
     ],
 )
-def test_n_tuple_networks_are_the_same(shape: Shape, tmp_path: Path) -> None:
+def test_n_tuple_networks_are_the_same(shape: NTupleShape, tmp_path: Path) -> None:
     agree(random_ntuples(THREES, shape), tmp_path / "net.onnx", 300)
 
 
 def test_networks_of_more_than_the_observation_are_refused() -> None:
     with one_line(
-        "trilobite: expected a network of what the observation tells, got one that sees 'features.observation'"
+        "trilobite: expected a network that sees only the observation, got one that sees 'features.observation'"
     ):
         exported(random_network(TRILOBITE, sees="features+observation"))
-    with one_line("threes: expected small tables of what the observation shows, got 'hint'"):
-        exported(random_ntuples(THREES, Shape(((0, 1),), small=("hint",))))
+    with one_line("threes: expected small tables that the observation determines, got 'hint'"):
+        exported(random_ntuples(THREES, NTupleShape(((0, 1),), small=("hint",))))
     with one_line("starship: expected a network of features, of n-tuples or of torch, got one of kind 'grid'"):
         exported(shipped("starshipplace"))
 
@@ -279,6 +279,6 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: py
         leafwise.leaf(TRILOBITE, "onnx:")
     with one_line("expected threads of 1 to 256, got 0"):
         leafwise.leaf(TRILOBITE, "onnx:a,threads=0")
-    monkeypatch.setattr(onnx_leaf, "LARGEST", 5)
+    monkeypatch.setattr(onnx_leaf, "MAX_BYTES", 5)
     with one_line("expected at most 5 bytes, got"):
         leafwise.leaf(TRILOBITE, path)

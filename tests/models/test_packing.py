@@ -17,9 +17,9 @@ from leafwise.envs.core.compile.jit import ResolvedEntry
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, load_ntuples, ntuple, save_network, shared_tables
 from leafwise.models.files import _load_to_play, load_evaluator, load_tensors, save_tensors
-from leafwise.models.ntuple import NTupleWeights, Shape, load_to_train, merged, parse_tuples, quantised
+from leafwise.models.ntuple import NTupleShape, NTupleWeights, load_to_train, merged, parse_tuples, quantised
 from leafwise.search import Search
-from running.networks import SAID
+from running.networks import METADATA
 
 TUPLES = parse_tuples("0123 569a 01245")
 STEP = 0.05
@@ -29,7 +29,7 @@ STEP = 0.05
 def network() -> NTupleNetwork:
     """A network with a few entries, small and large, in two stages."""
     rng = np.random.default_rng(3)
-    shape = Shape(TUPLES, splits=(7,))
+    shape = NTupleShape(TUPLES, splits=(7,))
     table = NTupleNetwork.create(GAME, shape).weights.table
     seen = rng.choice(len(table), len(table) // 3, replace=False)
     table[seen] = rng.normal(size=len(seen)) * 20
@@ -45,7 +45,7 @@ def packed(network: NTupleNetwork) -> NTupleNetwork:
 @pytest.fixture(scope="module")
 def saved(packed: NTupleNetwork, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "m.safetensors"
-    save_network(path, packed, SAID)
+    save_network(path, packed, METADATA)
     return path
 
 
@@ -106,7 +106,7 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
 def test_merged_tables_are_worth_the_same() -> None:
     """012 and 124 have the unit of 01245's table and go into it, one cell by one; 569 is not within it."""
     rng = np.random.default_rng(4)
-    shape = Shape(parse_tuples("012 569 421 01245"), splits=(7,))
+    shape = NTupleShape(parse_tuples("012 569 421 01245"), splits=(7,))
     table = rng.integers(-9000, 9000, NTupleNetwork.create(GAME, shape).weights.table.shape, dtype=np.int16)
     kinds = len(shape.sizes(GAME))
     network = NTupleNetwork.create(GAME, shape, table, [STEP] * kinds)
@@ -129,9 +129,9 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, NTuple
     monkeypatch.setenv("LEAFWISE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(ntuple, "LARGE", 1 << 20)
     monkeypatch.delenv(WARNED, raising=False)
-    network = NTupleNetwork.create(GAME, Shape(parse_tuples("01 012 01245 45689"), splits=(7,)), None)
+    network = NTupleNetwork.create(GAME, NTupleShape(parse_tuples("01 012 01245 45689"), splits=(7,)), None)
     network.weights.table[::97] = 3.0
-    save_network(tmp_path / "model.safetensors", quantised(network, STEP), SAID)
+    save_network(tmp_path / "model.safetensors", quantised(network, STEP), METADATA)
     return tmp_path / "model.safetensors", merged(load_ntuples(tmp_path / "model.safetensors", GAME))
 
 
@@ -162,10 +162,10 @@ def test_large_tables_are_unpacked_once_into_a_file_that_processes_share(large: 
     assert np.array_equal(played(path).table, expected)
     assert file.stat().st_size > expected.nbytes
     os.utime(file, (5, 5))
-    for k in range(shared_tables.KEPT):
+    for k in range(shared_tables.KEEP_FILES):
         (file.parent / f".{k}").touch()  # as of processes that were killed
-    shared_tables.prune(file.parent)
-    assert [left.name for left in kept(path)] == [f".{k}" for k in range(shared_tables.KEPT)]
+    shared_tables.remove_old(file.parent)
+    assert [left.name for left in kept(path)] == [f".{k}" for k in range(shared_tables.KEEP_FILES)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders are not for others to write")
@@ -200,11 +200,11 @@ def test_a_network_is_unpacked_table_by_table(
 
 def test_a_search_asks_packed_networks_too(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
     state = GAME.parse("48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1")
-    exact, found = network.evaluator("x"), Search(GAME, reloaded.evaluator("x"), 1)(state)
+    exact, result = network.evaluator("x"), Search(GAME, reloaded.evaluator("x"), 1)(state)
     entered = {action: state.play(action).outcomes() for action in state.legal_actions}
-    assert found.leaves == sum(map(len, entered.values()))
+    assert result.leaves == sum(map(len, entered.values()))
     for action, outcomes in entered.items():
-        assert found.values[action] == pytest.approx(
+        assert result.values[action] == pytest.approx(
             sum(p * after.value(exact) for p, after in outcomes), abs=30 * STEP
         )
 

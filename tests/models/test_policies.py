@@ -12,7 +12,7 @@ from leafwise.models.players import by_logits, by_values, policy
 from leafwise.models.sparse import SparseNetwork
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import MctsPlayer
-from running.networks import SAID, random_sparse
+from running.networks import METADATA, random_sparse
 
 GAME = leafwise.game("trilobite")
 STATE = GAME.new(1).play("1").play("3").play("1").play("3")
@@ -24,7 +24,7 @@ def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     for head, sees, spread in (("max", "observation", 1.0), ("policy", "features+observation", 0.3)):
         network = random_sparse(GAME, (8,), spread, head=head, sees=sees)
-        save_network(folder / f"{head}.safetensors", network, SAID)
+        save_network(folder / f"{head}.safetensors", network, METADATA)
     return folder
 
 
@@ -110,27 +110,27 @@ def test_a_leaf_s_own_policy_is_asked_with_its_value(policy_network):
     leaf = network.evaluator("policy")
     T, weights = GAME.tables(leaf), np.zeros(GAME.max_actions)
     rows = np.array([STATE.row, STATE.play("2").row])
-    told = network.action_values(rows, T)
+    outputs = network.action_values(rows, T)
     for i, state in enumerate((STATE, STATE.play("2"))):
         assert leaf.policy(rows, np.uint64(i), weights, T) == pytest.approx(leaf.compiled(rows, np.uint64(i), T))
         legal = list(state.legal_actions)
-        assert weights[legal] == pytest.approx(told[i][legal], abs=1e-5)
-        assert np.isinf(np.delete(told[i], legal)).all()
-    own, apart = (
+        assert weights[legal] == pytest.approx(outputs[i][legal], abs=1e-5)
+        assert np.isinf(np.delete(outputs[i], legal)).all()
+    by_policy, by_values = (
         leafwise.player(f'mcts:"{policy_network}",simulations=60,proofs=0{p}', GAME) for p in ("", ",prior=uniform")
     )
-    assert isinstance(own, MctsPlayer)
-    assert isinstance(apart, MctsPlayer)
-    together = own.search(STATE)
+    assert isinstance(by_policy, MctsPlayer)
+    assert isinstance(by_values, MctsPlayer)
+    together = by_policy.search(STATE)
     assert together.leaves <= 60
-    apart.search(STATE)
-    root = slice(int(own.search.tree.first[0]), int(own.search.tree.end[0]))
-    assert np.unique(apart.search.tree.prior[root]).size == 1 < np.unique(own.search.tree.prior[root]).size
+    by_values.search(STATE)
+    root = slice(int(by_policy.search.tree.first[0]), int(by_policy.search.tree.end[0]))
+    assert np.unique(by_values.search.tree.prior[root]).size == 1 < np.unique(by_policy.search.tree.prior[root]).size
     told_apart = policy(GAME, str(policy_network))
     for proofs in (True, False):
         asked = Mcts(GAME, leaf, simulations=60, prior=told_apart, at_once=1, proofs=proofs)
         assert asked(STATE).visits == Mcts(GAME, leaf, simulations=60, proofs=proofs)(STATE).visits
-    assert np.allclose(asked.tree.prior[:20], own.search.tree.prior[:20], atol=1e-6)
+    assert np.allclose(asked.tree.prior[:20], by_policy.search.tree.prior[:20], atol=1e-6)
 
 
 def test_a_policy_tells_mirrored_actions_apart_where_features_do_not(policy_network):
@@ -138,9 +138,9 @@ def test_a_policy_tells_mirrored_actions_apart_where_features_do_not(policy_netw
     T = GAME.tables(network.evaluator("policy"))
     mirrored = STATE.transformed(1)
     values = network.batch(np.array([STATE.row, mirrored.row]), T)
-    told = network.action_values(np.array([STATE.row, mirrored.row]), T)
+    outputs = network.action_values(np.array([STATE.row, mirrored.row]), T)
     assert abs(values[0] - values[1]) > 1e-4  # the observation is seen too
-    assert not np.allclose(told[0], told[1])
+    assert not np.allclose(outputs[0], outputs[1])
 
 
 def test_a_leaf_without_a_policy_is_told_so():

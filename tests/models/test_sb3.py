@@ -192,7 +192,7 @@ def test_files_that_hold_no_model_are_refused(tmp_path: Path) -> None:
     RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu").save(tmp_path / "r.zip")
     with pytest.warns(UserWarning, match=LOADING):
         refused(tmp_path / "r.zip", "got a policy RecurrentActorCriticPolicy$")
-    with one_line(r"one of Stable-Baselines3 is a leaf by leafwise.leaf\(game, "):
+    with one_line(r"for a model of Stable-Baselines3 use leafwise.leaf\(game, "):
         leafwise.load(tmp_path / "text.zip")
     for text in ("sb3:", "sb3:model", "sb3:m.zip,depth=2"):
         with one_line(r"expected sb3:FILE.zip or sb3:FILE.zip,normalize=FILE.pkl, got 'sb3:"):

@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.models import SparseNetwork, load_sparse, save_network
 from leafwise.models.files import load_tensors, save_tensors
-from running.networks import SAID, random_sparse
+from running.networks import METADATA, random_sparse
 
 
 def of_stake(game: Game, stake: float) -> Game:
@@ -57,7 +57,7 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
     from leafwise.training.networks import SparseModule
 
     path, stake = tmp_path / "model.safetensors", game.stake
-    save_network(path, random_sparse(game, head=head, sees=sees), SAID)
+    save_network(path, random_sparse(game, head=head, sees=sees), METADATA)
     evaluator, network = leafwise.load(path), load_sparse(path, game)
     T = game.tables(evaluator)
     rows = searched_rows(game, n)
@@ -110,12 +110,12 @@ def test_a_wider_network_begins_by_saying_nearly_the_same() -> None:
         for hidden, head in (((8, 4), "value"), ((16, 8), "value"), ((8, 4), "wdl"))
     )
     T = game.tables(network.evaluator("x"))
-    told = network.batch(rows, T)
-    assert np.array_equal(same.batch(rows, T), told)
-    apart = np.abs(wide.batch(rows, T) - told)
+    values = network.batch(rows, T)
+    assert np.array_equal(same.batch(rows, T), values)
+    apart = np.abs(wide.batch(rows, T) - values)
     assert wide.hidden == (16, 8)
-    assert 0 < apart.max() < 0.25 * np.ptp(told)
-    x = np.arctanh(told / 0.9999)
+    assert 0 < apart.max() < 0.25 * np.ptp(values)
+    x = np.arctanh(values / 0.9999)
     won_or_lost = 2 * np.sinh(x) / (1 + 2 * np.cosh(x))  # outputs x, 0 and -x
     assert np.abs(three.batch(rows, T) - 0.9999 * won_or_lost).max() < 1e-5
 
@@ -322,7 +322,7 @@ def test_it_serves_a_search(pruning: bool) -> None:
 )
 def test_what_does_not_fit_is_named(tmp_path, name: str, value: object, message: str) -> None:
     path = tmp_path / "model.safetensors"
-    save_network(path, random_sparse(CASSIS[1]), SAID)
+    save_network(path, random_sparse(CASSIS[1]), METADATA)
     tensors, metadata = load_tensors(path)
     save_tensors(path, tensors, {**metadata, name: value})
     with one_line(message):
@@ -333,7 +333,7 @@ def test_embeddings_of_16_bits_make_a_smaller_file_of_the_same_values(tmp_path) 
     game, whole, path = CASSIS[1], random_sparse(CASSIS[1], (32, 8)), tmp_path / "model.safetensors"
     rounded = whole.rounded()
     for network in (whole, rounded):
-        save_network(tmp_path / f"{network.half}.safetensors", network, SAID)
+        save_network(tmp_path / f"{network.half}.safetensors", network, METADATA)
     assert (tmp_path / "True.safetensors").stat().st_size < 0.6 * (tmp_path / "False.safetensors").stat().st_size
     read = load_sparse(tmp_path / "True.safetensors", game)
     assert read.half

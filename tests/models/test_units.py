@@ -34,8 +34,8 @@ def test_every_shipped_model_says_what_its_values_mean(path: Path) -> None:
     meanings = [units(value) for value in spread]
     assert meanings == sorted(meanings)
     assert (np.diff(units.meanings) > 0).all()
-    told = [units.written(value) for value in np.linspace(units.values[0], units.values[-1], 1001)]
-    flat = np.mean([a == b for a, b in pairwise(told)])
+    metadata = [units.written(value) for value in np.linspace(units.values[0], units.values[-1], 1001)]
+    flat = np.mean([a == b for a, b in pairwise(metadata)])
     assert flat <= 0.1 or path.stem == "cassis"  # whose values are won or lost, and tell which
     assert units.error <= BEFORE[path.stem] + 0.005
     low, high = (0.0, 1.0) if not units.name.startswith("expected final") else (0.0, 16.0 * 3**13)
@@ -44,20 +44,20 @@ def test_every_shipped_model_says_what_its_values_mean(path: Path) -> None:
 
 def test_units_are_found_by_the_leaf_s_name(tmp_path: Path) -> None:
     game = leafwise.game("trilobite")
-    found = units_of(game, "best")
-    assert found == units_of(game, "learned") == units_of(game, "trilobite") == units_of(game, "")
-    assert found == Units.of_json(shipped_units()["trilobite.safetensors"], "shipped")
+    units_found = units_of(game, "best")
+    assert units_found == units_of(game, "learned") == units_of(game, "trilobite") == units_of(game, "")
+    assert units_found == Units.of_json(shipped_units()["trilobite.safetensors"], "shipped")
     assert units_of(game, "lines") is None
     assert units_of(game, "rollout:n=3") is None
     assert units_of(game.variant(board="4x4"), "best") is None
-    tensors, told = load_tensors(WEIGHTS / "trilobite.safetensors")
+    tensors, metadata = load_tensors(WEIGHTS / "trilobite.safetensors")
     file = tmp_path / "model.safetensors"
-    save_tensors(file, tensors, told)
+    save_tensors(file, tensors, metadata)
     assert units_of(game, str(file)) is None
     units = Units("chance to win", (-1.0, 1.0), (0.0, 1.0), 0.01)
-    save_tensors(file, tensors, {**told, "units": units.as_json()})
+    save_tensors(file, tensors, {**metadata, "units": units.as_json()})
     assert units_of(game, str(tmp_path)) == units_of(game, str(file)) == units
-    save_tensors(file, tensors, {**told, "units": {"name": "x"}})
+    save_tensors(file, tensors, {**metadata, "units": {"name": "x"}})
     with one_line("expected units of values, got"):
         units_of(game, str(file))
 
@@ -110,9 +110,9 @@ def test_every_rule_option_is_tried_above() -> None:
 
 
 def test_a_file_without_variants_was_measured_with_its_own_rules(tmp_path: Path) -> None:
-    tensors, told = load_tensors(WEIGHTS / "trap-size5.safetensors")
+    tensors, metadata = load_tensors(WEIGHTS / "trap-size5.safetensors")
     file = tmp_path / "model.safetensors"
-    save_tensors(file, tensors, {**told, "options": {"size": 5, "self_trap": "deferred"}})
+    save_tensors(file, tensors, {**metadata, "options": {"size": 5, "self_trap": "deferred"}})
     usual = leafwise.game("trap", size=5)
     assert units_of(usual.variant(self_trap="deferred"), str(file)) is not None
     assert units_of(usual, str(file)) is None
@@ -120,8 +120,8 @@ def test_a_file_without_variants_was_measured_with_its_own_rules(tmp_path: Path)
     assert why_no_units(usual, str(file)) == told_why
     for other in (leafwise.game("trap"), leafwise.game("threes")):  # which cannot load it
         assert (units_of(other, str(file)), why_no_units(other, str(file))) == (None, "")
-    both = {**told["units"], "fitted": {**told["units"]["fitted"], "variants": [{}, {"self_trap": "deferred"}]}}
-    save_tensors(file, tensors, {**told, "units": both})
+    both = {**metadata["units"], "fitted": {**metadata["units"]["fitted"], "variants": [{}, {"self_trap": "deferred"}]}}
+    save_tensors(file, tensors, {**metadata, "units": both})
     assert units_of(usual, str(file)) == units_of(usual.variant(self_trap="deferred"), str(file)) is not None
     assert units_of(usual.variant(max_turns=9), str(file)) is None
 

@@ -1,4 +1,4 @@
-"""What a run of the suite costs: CPU seconds by file, and each worker's peak memory. Asked for with `--costs`."""
+"""Measures a run of the suite (`--costs`): processor time of each file and peak memory of each worker."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 SHOWN = 12
-"""Files shown, the dearest first."""
+"""Number of files to print, the slowest first."""
 PER_MB = 2**20 if sys.platform == "darwin" else 2**10
-"""Units of the system's peak memory in a MB."""
+"""Units per MB of the peak memory that the system reports."""
 
 
 def cpu_seconds() -> float:
-    """Returns the CPU seconds of this process and of those it has started that have ended."""
+    """Returns the processor time of this process and of its children that have ended, in seconds."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 class Costs:
-    """A plugin that adds the costs up, also those of pytest-xdist's workers."""
+    """A pytest plugin that sums the costs, also of pytest-xdist's workers."""
 
     def __init__(self) -> None:
         self.by_file: Counter[str] = Counter()
@@ -34,14 +34,14 @@ class Costs:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         before = cpu_seconds()
-        done = yield
+        result = yield
         self.by_file[item.location[0]] += cpu_seconds() - before  # type: ignore[assignment]
-        return done
+        return result
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        # pytest-xdist's workers, who tell their own, are processes that the controller has started
-        controls = session.config.pluginmanager.hasplugin("dsession")
-        self.total += time.process_time() if controls else cpu_seconds()
+        # children of pytest-xdist's controller are its workers, which report their own times
+        is_controller = session.config.pluginmanager.hasplugin("dsession")
+        self.total += time.process_time() if is_controller else cpu_seconds()
         self.peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // PER_MB)
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["costs"] = (dict(self.by_file), self.total, self.peaks)

@@ -1,4 +1,4 @@
-"""Python processes with numba loaded, most of whose cost is its import: forked from one that has compiled nothing."""
+"""Python processes with numba loaded: forked from one that has compiled nothing, since importing numba is slow."""
 
 import json
 import os
@@ -40,9 +40,9 @@ for line in sys.stdin:
             os._exit(status)
     for _, end in pipes:
         os.close(end)
-    with ThreadPoolExecutor() as pool:  # at once: a child that says much on one of them never waits
-        said = list(pool.map(lambda pipe: open(pipe[0]).read(), pipes))
-    print(json.dumps([os.waitpid(child, 0)[1], *said]), flush=True)
+    with ThreadPoolExecutor() as pool:  # at the same time: a child that fills one pipe does not block
+        outputs = list(pool.map(lambda pipe: open(pipe[0]).read(), pipes))
+    print(json.dumps([os.waitpid(child, 0)[1], *outputs]), flush=True)
 """
 
 
@@ -52,14 +52,14 @@ def _server() -> "subprocess.Popen[str]":
 
 
 def end() -> None:
-    """Ends the process that the others are forked from, if there is one; its CPU time counts from here on."""
+    """Ends the server process, if it runs; its processor time counts from here on."""
     if _server.cache_info().currsize:
         _server().communicate()
         _server.cache_clear()
 
 
 def ran(*command: str, **environment: str) -> tuple[str, str]:
-    """Returns what `python` with some arguments prints, stripped, and its warnings; `environment` has a PYTHONPATH."""
+    """Returns the stripped output of `python COMMAND` and its standard error; `environment` includes PYTHONPATH."""
     if sys.platform == "win32":
         done = subprocess.run(
             [sys.executable, *command], env={**os.environ, **environment}, capture_output=True, text=True

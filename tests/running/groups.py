@@ -1,4 +1,4 @@
-"""Which tests run on one worker: those of one room, so that no game is compiled by two workers at once."""
+"""Groups tests by room: one worker runs the tests of a room, so that no game is compiled twice at the same time."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any
 import pytest
 
 ROOMS = ("threes", "trilobite", "starship", "trap", "friday", "cassis", "solitaire", "dice")
-"""The rooms and the test games, the longest to test first; what belongs to none comes after them, but for `LONGEST`."""
+"""The rooms and the test games, the slowest tests first. Other tests come after them, except those of `LONGEST`."""
 LONGEST = (
     "tests/training/publish/test_publish.py", "tests/examples/test_examples.py", "tests/front/test_demo.py",
     "tests/training/execution/test_killed_actors.py", "tests/docs/test_notebooks.py", "tests/front/test_plugins.py",
     "tests/architecture/test_package.py",
 )  # fmt: skip
-"""Files that take a minute or more, most of it in processes of their own: each runs as a whole, whatever games its tests name,
-and before all others, so that at the end no worker waits for one of them."""
+"""Files that take a minute or more, mostly in child processes. Each is a group, whatever games its tests name. They run before all
+others, so that at the end no worker waits for one of them."""
 NAMED = re.compile(rf"(?<![a-z])({'|'.join(ROOMS)})")
 OFTEN = 3
-"""Times that a file names the room that it belongs to, at least."""
+"""A file belongs to a room if it names the room at least this many times."""
 
 
 @cache
 def room_named_in(file: str) -> str:
-    """Returns the room that a file of tests names most, and with that compiles; the file itself where there is none."""
+    """Returns the room that a file of tests names most often, or the file if it has no room."""
     text = (Path(__file__).parents[2] / file).read_text(encoding="utf-8").lower()
     (room, times), *_ = [*Counter(NAMED.findall(text)).most_common(1), ("", 0)]
     return room if times >= OFTEN else file
 
 
 def room_of(nodeid: str) -> str:
-    """Returns the room of a test, given as FILE::NAME[PARAMETERS]; of one that belongs to none, the file."""
+    """Returns the room of a test FILE::NAME[PARAMETERS], or its file if it has no room."""
     file = nodeid.partition("::")[0]
     if file in LONGEST:
         return file
@@ -42,13 +42,13 @@ def room_of(nodeid: str) -> str:
 
 
 def sort(items: list[pytest.Item]) -> None:
-    """Puts the tests of each room together, the longest first."""
+    """Sorts the tests by room, the slowest rooms first."""
     ranks = {group: k for k, group in enumerate((*LONGEST, *ROOMS))}
     items.sort(key=lambda item: ranks.get(room_of(item.nodeid), len(ranks)))
 
 
 def scheduler(config: pytest.Config, log: Any) -> Any:
-    """Returns a scheduler for pytest-xdist that hands a worker the tests of a whole room."""
+    """Returns a scheduler for pytest-xdist that gives all tests of a room to one worker."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByRoom(LoadScopeScheduling):

@@ -1,4 +1,4 @@
-"""Processes killed at random (kill -9), so that tests see whether what they worked on is lost."""
+"""Kills random processes (kill -9), so that tests see whether work is lost."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import psutil
 
 
 class Killer:
-    """Kills one of the processes that there are, at random, whenever some work has been done; while its `with` block lasts."""
+    """Kills a random one of `processes()` after every few pieces of work, inside its `with` block."""
 
     def __init__(
         self, processes: Callable[[], Sequence[int]], done: Callable[[], int], between: tuple[int, int], seed: int = 1
     ) -> None:
-        """`done` says how many pieces of work are done, `between` the least and most of them from one kill to the next."""
+        """`done` returns the number of finished pieces; `between` has the minimum and maximum of pieces between two kills."""
         self.processes, self.done, self.between, self.rng = processes, done, between, Random(seed)
         self.kills = 0
         self._stop = threading.Event()
@@ -38,9 +38,9 @@ class Killer:
     def _run(self) -> None:
         due = self.rng.randint(*self.between)
         while not self._stop.wait(0.01):
-            if self.done() >= due and (found := self.processes()):
+            if self.done() >= due and (pids := self.processes()):
                 try:
-                    os.kill(self.rng.choice(found), signal.SIGKILL)
+                    os.kill(self.rng.choice(pids), signal.SIGKILL)
                     self.kills += 1
                 except ProcessLookupError:  # it has just ended
                     pass
@@ -48,23 +48,23 @@ class Killer:
 
 
 def workers(parent: int | None = None) -> list[int]:
-    """Returns the processes that work for one (default: this): those of a pool, and the workers of a local Ray cluster.
+    """Returns the workers of a process (default: this one): those of a pool and those of a local Ray cluster.
 
-    Ray's agents are no workers: they are the machine, which ends with them.
+    Ray's agents do not count: the node ends with them.
     """
-    found = []
+    pids = []
     for process in psutil.Process(parent).children(recursive=True):
         try:
             words = process.cmdline()
         except psutil.Error:
             continue
         if words and (re.match(r"ray::(?!\w*Agent)", words[0]) or "spawn_main" in " ".join(words)):
-            found.append(process.pid)
-    return found
+            pids.append(process.pid)
+    return pids
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there and has not ended."""
+    """Whether a process runs, and is not a zombie."""
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""Work for tests of executors, which other processes can import."""
+"""Work for tests of executors, in a module that other processes can import."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from leafwise.training.execution.executor import Executor, Shared
+from leafwise.training.execution.executor import Executor, Ref
 from running.killing import Killer
 
 
 class Piece(NamedTuple):
-    """A number to square, after a while."""
+    """A number to square after `seconds`."""
 
     number: int
     seconds: float = 0.0
     killed_unless: str = ""
-    """A file: where there is none, it is made, and the process is killed."""
-    times: Shared[int] | None = None
-    """What the square is multiplied by."""
+    """Path of a file; if it does not exist, it is created and the process is killed."""
+    times: Ref[int] | None = None
+    """Factor of the square."""
 
 
 def square(piece: Piece) -> tuple[int, int]:
-    """Returns the square, and the process that worked it out."""
+    """Returns the square and the id of the process that computed it."""
     time.sleep(piece.seconds)
     if piece.killed_unless and not os.path.exists(piece.killed_unless):
         Path(piece.killed_unless).touch()
@@ -43,13 +43,13 @@ def refuse(piece: Piece) -> None:
 
 
 class Compiled:
-    """Work that has something to compile: a line in a file tells of each time that it was, and how much it overlapped."""
+    """Work that has to be compiled; each compilation writes a line with the process id to a file."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
 
     def warm(self) -> None:
-        """Compiles for a while, or finds that it is compiled."""
+        """Compiles for half a second, if nobody has compiled yet."""
         if not (self.folder / "compiled").exists():
             with (self.folder / "log").open("a") as log:
                 log.write(f"{os.getpid()}\n")
@@ -57,26 +57,25 @@ class Compiled:
             (self.folder / "compiled").touch()
 
     def __call__(self, piece: Piece) -> int:
-        """Returns the process."""
+        """Returns the process id."""
         time.sleep(piece.seconds)
         return os.getpid()
 
 
 def outlive_kills(executor: Executor[Piece, tuple[int, int]], count: int, recent: int, wait: tuple[int, int]) -> int:
-    """Works on pieces while processes are killed at random, of those that worked on the most recent ones; none is lost.
+    """Fails if the executor loses or repeats a piece while random ones of its `recent` last processes are killed.
 
-    Returns how many were killed.
+    Returns the number of killed processes.
     """
     seen: list[int] = []
-    found: list[int] = []
+    keys: list[int] = []
     with Killer(lambda: seen[-recent:], lambda: len(seen), wait) as killer:
         for key, (result, pid) in executor.stream((k, Piece(k, 0.05)) for k in range(count)):
             seen.append(pid)
             assert result == key**2
-            found.append(key)
-    told = f"{killer.kills} processes killed and {executor.repeated} pieces begun again"
-    print(f"{len(found)} pieces, each once, with {told}")
-    assert sorted(found) == list(range(count))
+            keys.append(key)
+    print(f"{len(keys)} pieces; {killer.kills} processes killed, {executor.repeated} pieces repeated")
+    assert sorted(keys) == list(range(count))
     assert killer.kills > 1
     assert executor.repeated > 0
     return killer.kills

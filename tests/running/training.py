@@ -1,4 +1,4 @@
-"""`leafwise train` in tests: without a recipe, the game among the words; and runs that are cut."""
+"""`leafwise train` in tests, without recipes; and runs that are killed and resumed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leafwise.training.runs.loop import run_learner
 
 
 def train_words(method: str, words: Sequence[str]) -> list[str]:
-    """Returns the words of the command, of which `--game GAME` names the game (else Threes)."""
+    """Returns the words of the command; `--game GAME` in `words` names the game (default: Threes)."""
     rest, game = [*words], "threes"
     if "--game" in rest:
         k = rest.index("--game")
@@ -25,46 +25,46 @@ def train_words(method: str, words: Sequence[str]) -> list[str]:
 
 
 def train_command(method: str, words: Sequence[str]) -> list[str]:
-    """Returns the command for a process of its own."""
+    """Returns the command that trains in a new process."""
     return [sys.executable, "-m", "leafwise", *train_words(method, words)]
 
 
 def learn(method: str, words: Sequence[str]) -> int:
-    """Runs the command here; returns its status."""
+    """Runs the command in this process; returns its exit status."""
     return run(train_words(method, words))
 
 
 def refusal(method: str, words: Sequence[str], capsys: Any) -> str:
-    """Returns the one line with which the command refuses these words."""
+    """Returns the error line of a command with invalid words."""
     capsys.readouterr()
     try:
         status: Any = learn(method, words)
     except SystemExit as exit:
         status = exit.code
-    said = str(capsys.readouterr().err)
-    assert (status, said.count("\n")) == (2, 1), said
-    return said
+    error = str(capsys.readouterr().err)
+    assert (status, error.count("\n")) == (2, 1), error
+    return error
 
 
 def checkpoint(path: Path) -> dict[str, Any]:
-    """Returns what a run's last checkpoint holds: networks, the games in the replay, how many iterations are done."""
-    tensors, told = load_tensors(path / "state.safetensors")
+    """Returns the tensors of a run's last checkpoint by name, its gate, and the number of finished iterations."""
+    tensors, metadata = load_tensors(path / "state.safetensors")
     return {
         **{name: tensor.tobytes() for name, tensor in tensors.items()},
-        "gate": told.get("gate"),
-        "done": told.get("done"),
+        "gate": metadata.get("gate"),
+        "done": metadata.get("done"),
     }
 
 
 class Killed(BaseException):
-    """Ends a run as kill -9 does: nothing more is written."""
+    """Ends a run as kill -9 does: it writes nothing more."""
 
 
 def cut_and_compare(kind: Any, config: Any, whole: Path, steps: int = 1) -> dict[str, Any]:
-    """Trains by a learner's class, kills it some steps after its checkpoint, goes on to the end, and compares with a whole run.
+    """Kills a run some steps after its checkpoint, resumes it to the end, and compares it with the uninterrupted run `whole`.
 
-    The state is to be the same, and no step may stand twice in TensorBoard or be missing. Returns what the last step before
-    the checkpoint logged.
+    Both must have the same state, and the curves must have each step once. Returns what the last step before the checkpoint
+    logged.
     """
     learner, logged = kind(config), list[dict[str, Any]]()
     step = learner.step
@@ -87,5 +87,5 @@ def cut_and_compare(kind: Any, config: Any, whole: Path, steps: int = 1) -> dict
     curves = [{tag: [at for at, _ in points] for tag, points in Curves(path).read().items()} for path in (whole, cut)]
     assert curves[0].keys() == curves[1].keys()
     assert curves[0]["time/fps"] == curves[1]["time/fps"]
-    assert all(found == sorted(set(found)) for found in curves[1].values())
+    assert all(steps_of_tag == sorted(set(steps_of_tag)) for steps_of_tag in curves[1].values())
     return logged[steps - 1]

@@ -1,4 +1,4 @@
-"""Waiting for other processes and threads. There is no limit of time here: pytest ends a test that hangs for minutes."""
+"""Waits for other processes and threads, without a time limit: pytest ends a test that hangs for minutes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 def until(
     condition: Callable[[], object], process: subprocess.Popen[str] | subprocess.Popen[bytes] | None = None
 ) -> None:
-    """Waits until something is so; fails if the process that is to bring it about ends before."""
+    """Waits until the condition holds; fails if the process ends before."""
     while not condition():
         if process is not None and process.poll() is not None:
             assert condition(), f"the process ended with status {process.returncode} too early"

@@ -1,7 +1,7 @@
-"""What people wait for, of this version and of another one: `python tests/running/waits.py --before 5366422 [ROW ...]`.
+"""Measures waiting times of this version and of another one: `python tests/running/waits.py --before 5366422 [ROW ...]`.
 
-A row is printed with its figure before (-: none was asked for), its figure now, and now over before. Processor time is that of a
-command with all processes that it starts. Needs a quiet machine, Linux, and some ten minutes; rows are those of `ROWS`.
+A line has a row of `ROWS`: the figure before (- without `--before`), the figure now, and now over before. Processor time includes
+all processes that a command starts. Needs a quiet machine, Linux, and some ten minutes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COMMANDS = {
     "solve 7x6": "solve trilobite --board 7x6 --k 4 --moves 4444442222",
     "record threes": "record threes --out {folder}/threes.gif",
 }
-"""First answers -> the words after `leafwise`."""
+"""Names of first answers -> the words after `leafwise`."""
 STEP = """
 import gymnasium
 {imported}
@@ -95,7 +95,7 @@ def stepping(name, mode):
             begun = time.perf_counter()
             _, _, over, _, info = envs.step(actions)
             spent += time.perf_counter() - begun
-            acted -= int(over.sum()) if mode == "NextStep" else 0  # an action that starts anew does nothing
+            acted -= int(over.sum()) if mode == "NextStep" else 0  # an action that resets the game does nothing
         yield acted / spent
 def rates(name, *modes):
     turns = [stepping(name, mode) for mode in modes]
@@ -104,13 +104,13 @@ def rates(name, *modes):
     for _ in range({turns}):
         best = [max(rate, next(one)) for rate, one in zip(best, turns)]
     return best
-asked = rates({asked})
-print(json.dumps(asked[0] / (asked[1] if len(asked) > 1 else 1)))
+measured = rates({modes})
+print(json.dumps(measured[0] / (measured[1] if len(measured) > 1 else 1)))
 """
 
 
 def processor_seconds(version: Version, words: list[str], cache: str) -> float:
-    """Returns what a command of Python takes, with all that it starts; raises CalledProcessError where it fails."""
+    """Returns the processor time of a Python command and its children; raises CalledProcessError if it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**version.environment, "LEAFWISE_CACHE_DIR": cache}
     subprocess.run([version.interpreter, *words], env=environment, capture_output=True, check=True)
@@ -119,34 +119,34 @@ def processor_seconds(version: Version, words: list[str], cache: str) -> float:
 
 
 def first_answer(version: Version, cache: str, *, command: str, empty: bool) -> float:
-    """Returns processor seconds of a command, with an empty cache or with what an earlier start kept (the least of three)."""
+    """Returns the processor time of a command with an empty cache, or the minimum of three with a warm one."""
     with tempfile.TemporaryDirectory() as folder:
 
-        def seconds(kept: str) -> float:
-            with tempfile.TemporaryDirectory(dir=folder) as written:
-                words = ["-m", "leafwise", *COMMANDS[command].format(folder=written).split()]
-                return processor_seconds(version, words, kept)
+        def seconds(cache_folder: str) -> float:
+            with tempfile.TemporaryDirectory(dir=folder) as output:
+                words = ["-m", "leafwise", *COMMANDS[command].format(folder=output).split()]
+                return processor_seconds(version, words, cache_folder)
 
         return seconds(f"{folder}/empty") if empty else min([seconds(cache) for _ in range(4)][1:])
 
 
 def warmed(version: Version, cache: str) -> float:
-    """Returns processor seconds of `leafwise warmup` with an empty cache."""
+    """Returns the processor time of `leafwise warmup` with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         return processor_seconds(version, ["-m", "leafwise", "warmup"], folder)
 
 
 def first_step(version: Version, cache: str) -> float:
-    """Returns the processor time of a first step over that of CartPole's, the least of five each."""
-    least = {
+    """Returns the processor time of a first step over that of CartPole, each the minimum of five."""
+    times = {
         name: min([processor_seconds(version, ["-c", code], cache) for _ in range(6)][1:])
         for name, code in FIRST_STEPS.items()
     }
-    return least["leafwise"] / least["cartpole"]
+    return times["leafwise"] / times["cartpole"]
 
 
 def answer(version: Version, cache: str, *, code: str) -> float:
-    """Returns the number that a script prints the second time."""
+    """Returns the number that the second run of a script prints."""
     environment = {**version.environment, "LEAFWISE_CACHE_DIR": cache}
     for _ in range(2):
         done = subprocess.run([version.interpreter, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
@@ -154,7 +154,7 @@ def answer(version: Version, cache: str, *, code: str) -> float:
 
 
 def loaded(version: Version, cache: str, *, processes: int, which: str) -> float:
-    """Returns processor seconds to load Threes' network, MB at the peak, or MB that so many processes keep together."""
+    """Returns the processor time, the peak MB of loading Threes' network, or the MB that the processes hold together."""
     environment = {**version.environment, "LEAFWISE_CACHE_DIR": cache}
     start = partial(
         subprocess.Popen,
@@ -165,19 +165,19 @@ def loaded(version: Version, cache: str, *, processes: int, which: str) -> float
         text=True,
     )
     with start() as first:
-        first.communicate("\n")  # keeps what is kept
+        first.communicate("\n")  # fills the cache
     running = [start() for _ in range(processes)]
-    told = [json.loads(process.stdout.readline()) for process in running if process.stdout]
+    reports = [json.loads(process.stdout.readline()) for process in running if process.stdout]
     shares = [
         Path(f"/proc/{process.pid}/smaps_rollup").read_text().partition("\nPss:")[2].split()[0] for process in running
     ]
     for process in running:
         process.communicate("\n")
-    return {"peak": told[0][0], "seconds": told[0][1], "kept": sum(map(int, shares)) / 1024}[which]
+    return {"peak": reports[0][0], "seconds": reports[0][1], "kept": sum(map(int, shares)) / 1024}[which]
 
 
 def served(version: Version, cache: str, *, processor: bool) -> float:
-    """Returns milliseconds of the clock of an answer on a kept-open connection, or of the processor, of a click in Connect Four."""
+    """Returns the milliseconds of a click in Connect Four: wall time on an open connection, or processor time."""
     from http.client import HTTPConnection
     from urllib.parse import urlsplit
 
@@ -190,36 +190,36 @@ def served(version: Version, cache: str, *, processor: bool) -> float:
     command = [version.interpreter, "-m", "leafwise", "web", "--no-open"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        kept = HTTPConnection(urlsplit(process.stdout.readline().split()[-1]).netloc)
-        asked = json.dumps({"game": "trilobite", "options": {"board": "7x6", "k": 4}})
+        connection = HTTPConnection(urlsplit(process.stdout.readline().split()[-1]).netloc)
+        request = json.dumps({"game": "trilobite", "options": {"board": "7x6", "k": 4}})
 
-        def ask() -> float:
+        def click() -> float:
             begun = time.perf_counter()
-            kept.request("POST", "/api/state", asked, {"Content-Type": "application/json"})
-            reply = kept.getresponse()
+            connection.request("POST", "/api/state", request, {"Content-Type": "application/json"})
+            reply = connection.getresponse()
             assert reply.status == 200, reply.read()
             reply.read()
             return time.perf_counter() - begun
 
         try:
-            ask()
-            before, times = used(psutil.Process(process.pid)), [ask() for _ in range(TIMES)]
+            click()
+            before, times = used(psutil.Process(process.pid)), [click() for _ in range(TIMES)]
             return 1e3 * ((used(psutil.Process(process.pid)) - before) / TIMES if processor else min(times))
         finally:
-            kept.close()
+            connection.close()
             process.terminate()
 
 
 def stepped(name: str, *modes: str, turns: int = 4) -> Callable[[Version, str], float]:
-    """Returns the row of a batch's actions a second, in one mode, or in the first over the second, measured in turns."""
-    asked = ", ".join(map(repr, (f"leafwise/{name}-v0", *modes)))
-    return partial(answer, code=STEPPED.replace("{asked}", asked).replace("{turns}", str(turns)))
+    """Returns a row: the actions per second of a batch in one mode, or the first mode over the second, in alternating turns."""
+    arguments = ", ".join(map(repr, (f"leafwise/{name}-v0", *modes)))
+    return partial(answer, code=STEPPED.replace("{modes}", arguments).replace("{turns}", str(turns)))
 
 
 ROWS: dict[str, Callable[[Version, str], float]] = {
     "answer of the page on a kept-open connection, ms": partial(served, processor=False),
     "click in Connect Four on the page, CPU ms": partial(served, processor=True),
-    "move in PettingZoo's connect_four / in ours": partial(answer, code=PLAYED),
+    "move in PettingZoo's connect_four / in Leafwise": partial(answer, code=PLAYED),
     "loading Threes' network, CPU s": partial(loaded, processes=1, which="seconds"),
     "loading Threes' network, MB at the peak": partial(loaded, processes=1, which="peak"),
     "Threes' network in ten processes, MB together": partial(loaded, processes=10, which="kept"),
@@ -235,19 +235,22 @@ ROWS: dict[str, Callable[[Version, str], float]] = {
 
 
 def main() -> None:
-    """Prints the rows."""
+    """Measures the rows and prints them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", default="", help="a commit, or the path of an interpreter or an environment")
-    parser.add_argument("rows", nargs="*", help="rows that hold one of these words (default: all)")
-    asked = parser.parse_args()
+    parser.add_argument("rows", nargs="*", help="rows that contain one of these words (default: all)")
+    options = parser.parse_args()
     os.environ["LEAFWISE_QUIET"] = "1"
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    with version_of(asked.before) if asked.before else nullcontext() as before, tempfile.TemporaryDirectory() as caches:
+    with (
+        version_of(options.before) if options.before else nullcontext() as before,
+        tempfile.TemporaryDirectory() as caches,
+    ):
         os.environ["PYTHONPYCACHEPREFIX"] = (
-            f"{caches}/bytecode"  # as where a package is installed, but for a first command
+            f"{caches}/bytecode"  # as in an installed package, except for its first command
         )
         for name, measure in ROWS.items():
-            if asked.rows and not any(word in name for word in asked.rows):
+            if options.rows and not any(word in name for word in options.rows):
                 continue
             now = measure(HERE, f"{caches}/now")
             if before is None:

@@ -77,15 +77,15 @@ def test_the_table_keeps_only_what_no_limit_has_touched(limit):
 def test_a_limit_limits_the_work_and_errs_little(g, limits, little):
     searches = [Search(g, g.score(), 5, pruning=False, table_mb=0, **limit) for limit in limits]
     results = [[search(state) for state in positions(g, 150)] for search in searches]
-    work = [sum(r.nodes for r in found) for found in results]
-    errors = [fmean(abs(r.value - e.value) for r, e in zip(found, results[0], strict=True)) for found in results]
+    work = [sum(r.nodes for r in searched) for searched in results]
+    errors = [fmean(abs(r.value - e.value) for r, e in zip(searched, results[0], strict=True)) for searched in results]
     assert work == sorted(work, reverse=True)
     assert work[3] < 0.2 * work[0]
     assert 0 < errors[1] < little
     assert errors[1] < errors[2] < errors[3] < 0.2
-    for limit, found in zip(limits[1:], results[1:], strict=True):
+    for limit, searched in zip(limits[1:], results[1:], strict=True):
         if most := limit.get("nodes"):
-            assert most // 4 <= max(r.nodes for r in found) <= most
+            assert most // 4 <= max(r.nodes for r in searched) <= most
 
 
 def test_what_is_limited_to_one_node_or_to_more_than_there_are():

@@ -54,12 +54,12 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
     search = Search(TRAP, TRAP.score(), seconds=1e6, all_values=False)
     board = TRAP.parse(BOARD)
     search._begin_time()
-    before = search._root(board, 3)
+    before = search._search_depth(board, 3)
     best = before.action
     actions = sorted(before.values, key=lambda a: -before.values[a])
     better = actions[1]
 
-    def stopped_after_two(S, B, asked, n, values, is_bound, *told):
+    def stopped_after_two(S, B, asked, n, values, is_bound, *rest):
         assert asked[:n].tolist() == actions
         values[:2], is_bound[:2] = (-0.5, before.values[better] - 0.01), False
         B.counts[3] = 1
@@ -68,18 +68,18 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
     monkeypatch.setattr(search, "_search_root", stopped_after_two)
     search._begin_time()
     search._B.counts[:] = 0
-    found = search._root(board, 4, before)
-    assert (found.action, found.depth) == (better, 3)
-    assert found.action != best
-    assert found.value == found.values[better] == max(found.values.values())
-    assert found.bounds == set(actions[2:])
+    result = search._search_depth(board, 4, before)
+    assert (result.action, result.depth) == (better, 3)
+    assert result.action != best
+    assert result.value == result.values[better] == max(result.values.values())
+    assert result.bounds == set(actions[2:])
 
 
 def test_nothing_deeper_is_searched_when_it_could_change_nothing():
     options: dict[str, Any] = {"seconds": 1e6, "all_values": False}
     won = TRAP.parse("2#../#.1./..../.... turn=0 throw")
-    found = Search(TRAP, TRAP.score(), **options)(won)
-    assert (found.name, found.value, found.depth) == ("1,1", 1.0, 1)
+    result = Search(TRAP, TRAP.score(), **options)(won)
+    assert (result.name, result.value, result.depth) == ("1,1", 1.0, 1)
     forced = TRAP.parse("1#../.#../..../...2 turn=0")
     assert Search(TRAP, TRAP.score(), **options)(forced).depth == 1
 
@@ -95,9 +95,9 @@ def test_loading_the_code_is_no_part_of_the_time(monkeypatch):
         return compiled(*arguments)
 
     monkeypatch.setattr(search, "_search_root", slow_at_first)
-    found = search(TRAP.parse(BOARD))
-    assert found.depth > 1
-    assert found.seconds < 0.3
+    result = search(TRAP.parse(BOARD))
+    assert result.depth > 1
+    assert result.seconds < 0.3
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_loading_the_code_is_no_part_of_the_time(monkeypatch):
 def test_a_deadline_leaves_only_whole_depths(leaf: str, options: dict[str, Any]) -> None:
     threes = game("threes")
     state, evaluator = threes.new(900_002), named_leaf(threes, leaf)
-    found = Search(threes, evaluator, seconds=0.3, **options)(state)
-    assert 1 <= found.depth < 64
-    again = Search(threes, evaluator, found.depth, batched=options.get("batched", False))(state)
-    assert found.values == pytest.approx(again.values, rel=1e-12)
+    result = Search(threes, evaluator, seconds=0.3, **options)(state)
+    assert 1 <= result.depth < 64
+    again = Search(threes, evaluator, result.depth, batched=options.get("batched", False))(state)
+    assert result.values == pytest.approx(again.values, rel=1e-12)

@@ -133,7 +133,7 @@ def test_a_player_that_was_made_by_hand_is_what_it_is_made_of() -> None:
 def test_what_cannot_be_pickled_is_told_in_one_line() -> None:
     evaluator = Evaluator("own", None, batch=lambda rows, T: np.zeros(len(rows)))
     for search in (Search(SMALL, evaluator, 1), Mcts(SMALL, evaluator, simulations=3)):
-        with one_line(r"^expected a leaf that has a name .* to pickle a search, got 'own': "):
+        with one_line(r"^expected a leaf with a name .* to pickle a search, got 'own': "):
             pickle.dumps(search)
         assert copy.deepcopy(search).evaluator is evaluator
         result = search(SMALL.new(0))

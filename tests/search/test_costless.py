@@ -65,17 +65,17 @@ def test_fewer_candidates_are_never_none() -> None:
 
 
 def test_the_table_saves_most_of_a_turn() -> None:
-    found = [Search(FRIDAY, PIRATES, 1, nodes=0, table_mb=size)(FRIDAY.parse(CROWDED)) for size in (0, None)]
-    assert found[0].values.keys() == found[1].values.keys()
-    assert all(abs(found[0].values[a] - value) < 1e-9 for a, value in found[1].values.items())
-    assert found[1].nodes < found[0].nodes / 2
+    results = [Search(FRIDAY, PIRATES, 1, nodes=0, table_mb=size)(FRIDAY.parse(CROWDED)) for size in (0, None)]
+    assert results[0].values.keys() == results[1].values.keys()
+    assert all(abs(results[0].values[a] - value) < 1e-9 for a, value in results[1].values.items())
+    assert results[1].nodes < results[0].nodes / 2
 
 
 def test_the_work_on_a_turn_is_bounded() -> None:
     assert Search(FRIDAY, PIRATES, 2, nodes=0, seconds=0.005)(FRIDAY.parse(CROWDED)).depth == 1
     for limit in (None, 500):
-        found = Search(FRIDAY, PIRATES, 2, nodes=limit)(FRIDAY.parse(CROWDED))
-        assert 100 < found.nodes <= (limit or FRIDAY.search.nodes)
+        results = Search(FRIDAY, PIRATES, 2, nodes=limit)(FRIDAY.parse(CROWDED))
+        assert 100 < results.nodes <= (limit or FRIDAY.search.nodes)
 
 
 @pytest.mark.parametrize("options", [{}, {"threads": 2}, {"pruning": True}, {"all_values": False}], ids=str)

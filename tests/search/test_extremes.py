@@ -27,7 +27,7 @@ TRILOBITE = leafwise.game("trilobite")
 @pytest.mark.parametrize("plies", [0, 1])
 def test_a_temperature_gives_the_priors_of_the_plain_formula(temperature, plies):
     search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=60, temperature=temperature, proofs=False)
-    found = search(TRILOBITE.start().play(0) if plies else TRILOBITE.start())
+    result = search(TRILOBITE.start().play(0) if plies else TRILOBITE.start())
     edges = slice(int(search.tree.first[0]), int(search.tree.end[0]))
     prior, known = search.tree.prior[edges], search.tree.known[edges]
     assert prior.sum() == pytest.approx(1)
@@ -36,7 +36,7 @@ def test_a_temperature_gives_the_priors_of_the_plain_formula(temperature, plies)
     for e, x in enumerate(scaled.tolist()):
         lead = (x - 1 if plies == 0 else -x) / temperature
         assert prior[e] == pytest.approx(prior[best] * math.exp(max(lead, -800)), abs=1e-12)
-    assert found.visits[int(search.tree.action[edges][best])] > 0
+    assert result.visits[int(search.tree.action[edges][best])] > 0
 
 
 class Said(NamedTuple):
@@ -77,9 +77,9 @@ def test_policies_of_extreme_logits_are_priors_and_opponents():
     for logits, expected in LOGITS:
         leaf = with_policy(logits)
         search = Mcts(TRILOBITE, leaf, simulations=40)
-        found = search(TRILOBITE.start())
+        result = search(TRILOBITE.start())
         assert search.tree.prior[:3] == pytest.approx(expected)
-        assert sum(found.visits.values()) == 40
+        assert sum(result.visits.values()) == 40
         T, A, P, R = TRILOBITE.tables(leaf), np.zeros(3, dtype=np.int64), np.zeros(3), new_stream(1)
         choose = compiled_sampled(TRILOBITE, leaf)
         S = TRILOBITE.rows(2)
@@ -121,19 +121,19 @@ def test_values_of_any_size_leave_exploration_a_number(factor):
     search = Mcts(
         DICE, replace(leaf, value=stretched, weights=Said(np.array([factor]))), simulations=200, exploration=1e100
     )
-    found = search(DICE.start().settle(new_stream(1)))
-    assert M.LEAST_SPREAD <= M.unit(search.tree, True) < 2
-    assert sum(found.visits.values()) == 200
-    assert min(found.visits.values()) > 0
+    result = search(DICE.start().settle(new_stream(1)))
+    assert M.MIN_SPREAD <= M.unit(search.tree, True) < 2
+    assert sum(result.visits.values()) == 200
+    assert min(result.visits.values()) > 0
 
 
 def test_logistic_functions_never_overflow():
     x = np.array([-INF, -1e300, -710.0, -709.0, -1.0, 0.0, 1.0, 40.0, 1e300, INF])
-    for found in (logistic_of(x), np.array([logistic(each) for each in x])):
-        assert found[2:8] == pytest.approx([0, 0, 0.2689414213699951, 0.5, 0.7310585786300049, 1])
-        assert ((found >= 0) & (found <= 1)).all()
-        assert (found[:2] < 1e-300).all()
-        assert (found[-2:] == 1).all()
+    for result in (logistic_of(x), np.array([logistic(each) for each in x])):
+        assert result[2:8] == pytest.approx([0, 0, 0.2689414213699951, 0.5, 0.7310585786300049, 1])
+        assert ((result >= 0) & (result <= 1)).all()
+        assert (result[:2] < 1e-300).all()
+        assert (result[-2:] == 1).all()
 
 
 def test_three_chances_of_extreme_numbers():

@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts.forest import Forest
 from leafwise.search.mcts.root import improved_policy, judge, most_visited, visits_wanted
-from leafwise.search.mcts.tree import Options, Tree, edges_of
+from leafwise.search.mcts.tree import CompiledMctsOptions, MctsTree, edges_of
 from running.networks import planted_leaf
 
 SIMULATIONS = 40
@@ -34,14 +34,14 @@ def values_of_edges(tree: Any, node: int) -> Any:
 def positions(game, n):
     """Returns decisions of random games."""
     stream = new_stream(1)
-    found: list[leafwise.State] = []
-    while len(found) < n:
+    states: list[leafwise.State] = []
+    while len(states) < n:
         state = game.start().settle(stream)
-        while not state.is_terminal and len(found) < n:
+        while not state.is_terminal and len(states) < n:
             if below(stream, 3) == 0:
-                found.append(state)
+                states.append(state)
             state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
-    return found
+    return states
 
 
 @pytest.mark.parametrize(("name", "how"), GAMES)
@@ -50,7 +50,7 @@ def test_a_forest_makes_the_visits_of_single_trees(name, how):
     leaf = planted_leaf(game, to_go=game.players == 1)
     states = positions(game, 100)
     streams = np.array([new_stream(k) for k in range(len(states))])
-    options = Options(2.5, by_spread=True, temperature=1.0, one_ply=False, policy=False)
+    options = CompiledMctsOptions(2.5, by_spread=True, temperature=1.0, one_ply=False, policy=False)
     forest = Forest(game, leaf, streams, options, nodes=4 * SIMULATIONS)
     roots = forest.search(np.array([state.row for state in states]), SIMULATIONS)
     for k, (state, root) in enumerate(zip(states, roots, strict=True)):
@@ -78,7 +78,7 @@ def test_halving_gives_each_action_its_simulations_in_turn(considered, simulatio
 def test_trees_share_simulations_out_by_halving():
     game = leafwise.game("trilobite", board="7x6", k=4)
     leaf, rows = planted_leaf(game), np.array([state.row for state in positions(game, 30)])
-    options = Options(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
+    options = CompiledMctsOptions(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
 
     def forest():
         streams = np.array([new_stream(k) for k in range(len(rows))])
@@ -95,7 +95,7 @@ def test_trees_share_simulations_out_by_halving():
         left = most_visited(tree, root, noisy)
         assert tree.n[left] == n.max()
         # The policy that is learned is surer of what proved better than the prior was
-        improved_policy(tree, root, one.ways.value[k], shares)
+        improved_policy(tree, root, one.paths.value[k], shares)
         values = values_of_edges(tree, root)
         assert shares[:legal].sum() == pytest.approx(1)
         assert shares[:legal] @ values >= tree.prior[edges] @ values - 1e-12
@@ -125,7 +125,7 @@ def test_a_leaf_that_fails_leaves_no_trace():
         return sound.batch_policy(rows, T)
 
     rows = np.array([state.row for state in positions(game, 6)])
-    options = Options(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
+    options = CompiledMctsOptions(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
     once, twice = (
         Forest(game, leaf, np.zeros((6, 2), np.uint64), options, nodes=100)
         for leaf in (sound, replace(sound, batch_policy=batch_policy))
@@ -134,24 +134,24 @@ def test_a_leaf_that_fails_leaves_no_trace():
         twice.search(rows, 20)
     for forest in (once, twice):
         forest.search(rows, 20)
-    for name, one, other in zip(Tree._fields, once.trees, twice.trees, strict=True):
+    for name, one, other in zip(MctsTree._fields, once.trees, twice.trees, strict=True):
         if name in ("n", "w", "visits", "waiting"):
             np.testing.assert_array_equal(one, other, name)
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (lambda rows: np.zeros(len(rows)), "expected of batch_policy a pair"),
         (lambda rows: (np.zeros(len(rows)), np.zeros((len(rows), 3))), "expected of batch_policy logits"),
         (lambda rows: (np.full(len(rows), np.nan), np.zeros((len(rows), 15))), "values, got nan"),
     ],
 )
-def test_answers_that_do_not_fit_are_refused_in_one_line(answer, told):
+def test_answers_that_do_not_fit_are_refused_in_one_line(answer, message):
     game = leafwise.game("cassis")
     leaf = replace(planted_leaf(game), batch_policy=lambda rows, T: answer(rows))
-    options = Options(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
-    with one_line(told):
+    options = CompiledMctsOptions(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
+    with one_line(message):
         Forest(game, leaf, np.zeros((1, 2), np.uint64), options, nodes=100).search(game.new(1).row[None], 5)
-    with one_line(told):
+    with one_line(message):
         Mcts(game, leaf, simulations=5)(game.new(1))

@@ -42,10 +42,10 @@ def batch_only(evaluator, batch):
     return replace(evaluator, value=None, batch=batch, speed=Speed())
 
 
-def assert_same(found, expected):
-    assert found.values == expected.values
-    assert (found.value, found.action) == (expected.value, expected.action)
-    assert (found.nodes, found.leaves, found.depth) == (expected.nodes, expected.leaves, expected.depth)
+def assert_same(result, expected):
+    assert result.values == expected.values
+    assert (result.value, result.action) == (expected.value, expected.action)
+    assert (result.nodes, result.leaves, result.depth) == (expected.nodes, expected.leaves, expected.depth)
 
 
 @pytest.mark.parametrize(("g", "score", "depth"), CASES, ids=lambda v: getattr(v, "name", str(v)))

@@ -16,12 +16,12 @@ from leafwise.search.players import MctsPlayer, SearchPlayer, Weakened, level_li
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_game_for_two_has_every_level(level: str) -> None:
     for game in (leafwise.game("cassis"), dice.GAME):
-        own = player(f"level:{level}", game, leaf=named_leaf)
-        assert own.name == f"level:{level}"
-        assert own.choose(game.new(3)) in game.new(3).legal_actions
+        who = player(f"level:{level}", game, leaf=named_leaf)
+        assert who.name == f"level:{level}"
+        assert who.choose(game.new(3)) in game.new(3).legal_actions
     assert isinstance(player(f"level:{level}", leafwise.game("cassis")), SolverPlayer)
-    assert isinstance(own, Weakened)
-    assert own.blunders == LEVELS[level]
+    assert isinstance(who, Weakened)
+    assert who.blunders == LEVELS[level]
 
 
 def test_levels_draw_a_share_of_the_moves() -> None:
@@ -36,21 +36,21 @@ def test_the_best_player_is_the_shipped_network_or_the_default_score() -> None:
     seven = leafwise.game("trilobite", board="7x6", k=4)
     small = seven.variant(board="4x4")
     for game, name, depth in ((seven, "trilobite7x6", 2), (small, "lines", 3), (dice.GAME, "lead", 1)):
-        own = player(f"best:depth={depth}", game, leaf=named_leaf)
-        assert isinstance(own, SearchPlayer)
-        assert own.search.depth == depth
-        assert own.search.evaluator.name == name
+        who = player(f"best:depth={depth}", game, leaf=named_leaf)
+        assert isinstance(who, SearchPlayer)
+        assert who.search.depth == depth
+        assert who.search.evaluator.name == name
         assert best_leaf(game) == ("learned" if game is seven else name)
     assert isinstance(player("best", dice.GAME), SearchPlayer)
 
 
 def test_the_best_player_of_some_games_is_a_tree_search_unless_told_a_depth() -> None:
     threes = leafwise.game("threes")
-    own, deep = (player(text, threes, leaf=named_leaf) for text in ("best", "best:depth=2"))
-    assert isinstance(own, MctsPlayer)
-    assert (own.search.simulations, own.search.evaluator.name) == (threes.search.simulations, "threes")
-    assert isinstance(deep, SearchPlayer)
-    assert (deep.search.depth, deep.search.evaluator.name) == (2, "threes")
+    who, by_depth = (player(text, threes, leaf=named_leaf) for text in ("best", "best:depth=2"))
+    assert isinstance(who, MctsPlayer)
+    assert (who.search.simulations, who.search.evaluator.name) == (threes.search.simulations, "threes")
+    assert isinstance(by_depth, SearchPlayer)
+    assert (by_depth.search.depth, by_depth.search.evaluator.name) == (2, "threes")
     with one_line(r"^player 'best:depht=2': expected options among simulations, "):
         player("best:depht=2", threes)
 
@@ -69,7 +69,7 @@ def test_each_level_takes_fewer_points_than_the_next() -> None:
         for options in leafwise.game(name).ids.values():
             game = leafwise.game(name, **options)
             shares = [measured(game)[level] for level in list(LEVELS)[:-1]]
-            assert all(0 < told["share"] < 0.5 for told in shares), (name, options)
+            assert all(0 < share["share"] < 0.5 for share in shares), (name, options)
             lines = level_lines(game)
             assert lines[0].startswith("easy: 40% of its moves at random; takes ")
             assert lines[-1] == "best: no move at random"
@@ -85,7 +85,9 @@ def test_a_game_may_name_its_levels() -> None:
         "hard: the player course:hard",
         "best: no move at random",
     ]
-    assert all(told["share"] > 0 and told["ci_low"] < 0.5 and told["games"] >= 200 for told in measured(game).values())
+    assert all(
+        share["share"] > 0 and share["ci_low"] < 0.5 and share["games"] >= 200 for share in measured(game).values()
+    )
     assert measured(game)["hard"]["ci_high"] < 0.5
     assert player("level:hard", game).name == "level:hard"
     assert isinstance(player("level:best", game, leaf=named_leaf), Weakened)

@@ -36,14 +36,14 @@ BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
 def positions(game, n, plies, seed=1):
     """Returns decisions reached by random play."""
     stream = new_stream(seed)
-    found: list[State] = []
-    while len(found) < n:
+    states: list[State] = []
+    while len(states) < n:
         state = game.start().settle(stream)
         for _ in range(int(below(stream, plies))):
             if not state.is_terminal:
                 state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
-        found += [] if state.is_terminal else [state]
-    return found
+        states += [] if state.is_terminal else [state]
+    return states
 
 
 def in_batches(leaf):
@@ -121,11 +121,11 @@ def test_a_line_that_is_asked_for_late_is_that_of_its_search(name):
         wanted = early(state)
         line = wanted.line
         assert line[0] == wanted.name
-        found = late(state)
+        result = late(state)
         late(state)
         late.draw_from(new_stream(1))
         early.draw_from(new_stream(1))
-        assert found.line == line
+        assert result.line == line
 
 
 def test_the_depth_is_that_of_the_longest_simulation_of_the_search():
@@ -174,7 +174,7 @@ def test_what_a_unit_of_exploration_is():
     assert M.unit(tree, False) == 1.0
     assert M.unit(tree, True) == pytest.approx(((30 * 0.2**2 + 10 * 0.25**2) / 40) ** 0.5)
     tree.spread[:] = 0.0, 1e9
-    assert M.unit(tree, True) == M.LEAST_SPREAD
+    assert M.unit(tree, True) == M.MIN_SPREAD
 
 
 @pytest.mark.parametrize("prior", ["uniform", "values"])
@@ -218,22 +218,22 @@ def test_a_search_goes_on_with_the_tree_of_the_one_before():
 @pytest.mark.parametrize("prior", ["uniform", "values"])
 def test_where_memory_is_full_it_goes_on(name, prior, monkeypatch):
     game = BY_NAME[name]
-    monkeypatch.setattr(M, "MOST_NODES", 20)
+    monkeypatch.setattr(M, "MAX_NODES", 20)
     search = Mcts(game, game.score(), simulations=500, prior=prior)
-    found = search(positions(game, 1, 1)[0])
-    assert found.simulations == sum(found.visits.values()) == 500
-    assert found.nodes <= 20
+    result = search(positions(game, 1, 1)[0])
+    assert result.simulations == sum(result.visits.values()) == 500
+    assert result.nodes <= 20
     assert search.tree.counts[M.FULL] > 0
 
 
 def test_gumbel_halves_what_it_considers():
     search = Mcts(BOARD, BOARD.score(), simulations=160, gumbel=4)
-    found = search(BOARD.new(1))
-    tried = sorted(n for n in found.visits.values() if n)
+    result = search(BOARD.new(1))
+    tried = sorted(n for n in result.visits.values() if n)
     assert len(tried) == 4
     assert sum(tried) == 160
     assert tried[-1] > tried[0]
-    assert found.visits[found.chosen] == tried[-1]
+    assert result.visits[result.chosen] == tried[-1]
 
 
 def test_a_policy_says_what_is_tried_first():
@@ -242,8 +242,8 @@ def test_a_policy_says_what_is_tried_first():
         weights[:, 2] = 1.0
         return weights
 
-    found = Mcts(TRILOBITE, TRILOBITE.score(), simulations=50, prior=only, at_once=1)(TRILOBITE.new(1))
-    assert found.visits[2] == 50
+    result = Mcts(TRILOBITE, TRILOBITE.score(), simulations=50, prior=only, at_once=1)(TRILOBITE.new(1))
+    assert result.visits[2] == 50
     together = Mcts(TRILOBITE, TRILOBITE.score(), simulations=50, prior=only, at_once=5)(TRILOBITE.new(1))
     assert together.visits[2] > 40  # while simulations are under way another action is worth a try
     with one_line("with a finite sum from the policy"):

@@ -47,21 +47,21 @@ def exact_value(solver, state: State) -> float:
 @pytest.mark.parametrize("name", GAMES)
 def test_bounds_hold_the_exact_values(name, leaf, monkeypatch):
     game, plies = GAMES[name]
-    monkeypatch.setattr(M, "MOST_NODES", 1500)  # full now and then
+    monkeypatch.setattr(M, "MAX_NODES", 1500)  # full now and then
     solver, stream, seen = exact_solver(game, 16.0), np.random.default_rng(4), 0
     for state, _ in zip(random_positions(game, 7, plies), range(8), strict=False):
         search = Mcts(game, LEAVES[leaf](game), simulations=1200, at_once=5)
-        found, tree = search(state), search.tree
+        result, tree = search(state), search.tree
         bounded = np.flatnonzero((tree.low > -1) | (tree.high < 1))
         bounded = bounded[bounded < tree.counts[M.NODES]]
         for node in stream.permutation(bounded)[:60]:
             value = exact_value(solver, State(game, tree.rows[node]))
             assert tree.low[node] <= value <= tree.high[node], str(State(game, tree.rows[node]))
         seen += len(bounded)
-        if found.proven:
-            told = solver.solve(state).action_values
-            assert found.value == max(told.values()) == told[game.actions[found.chosen]]
-            assert found.simulations <= 1200
+        if result.proven:
+            values = solver.solve(state).action_values
+            assert result.value == max(values.values()) == values[game.actions[result.chosen]]
+            assert result.simulations <= 1200
             assert search(state).simulations == 0  # nothing is left to find out
     assert seen > 100
 
@@ -71,34 +71,34 @@ def test_small_games_are_searched_to_their_ends(board):
     state = TRILOBITE.parse(board)
     truth = leafwise.Search(TRILOBITE, TRILOBITE.score(), depth=9)(state)
     for leaf in LEAVES.values():
-        found = Mcts(TRILOBITE, leaf(TRILOBITE), simulations=20_000)(state)
-        assert found.proven
-        assert found.value == truth.value
-        assert truth.values[found.chosen] == truth.value
-        assert found.simulations < 5_000
-        assert found.line[0] == found.name
+        result = Mcts(TRILOBITE, leaf(TRILOBITE), simulations=20_000)(state)
+        assert result.proven
+        assert result.value == truth.value
+        assert truth.values[result.chosen] == truth.value
+        assert result.simulations < 5_000
+        assert result.line[0] == result.name
 
 
 def test_a_win_at_once_takes_no_simulation():
     state = TRILOBITE.new(1).play("1").play("3").play("1").play("3")
-    found = Mcts(TRILOBITE, TRILOBITE.score(), simulations=100)(state)
-    assert (found.name, found.value, found.proven, found.simulations) == ("1", 1.0, True, 0)
-    assert found.line == ("1",)
+    result = Mcts(TRILOBITE, TRILOBITE.score(), simulations=100)(state)
+    assert (result.name, result.value, result.proven, result.simulations) == ("1", 1.0, True, 0)
+    assert result.line == ("1",)
 
 
 def test_what_is_lost_is_not_tried_again():
     """The columns at the sides let the noughts make three; that is seen by their first simulation."""
-    found = Mcts(TRILOBITE, TRILOBITE.score(), simulations=200)(TRILOBITE.parse(".../.o./xox"))
-    assert found.action_values == {"1": -1.0, "2": 0.0, "3": -1.0}
-    assert found.action_visits["1"] == found.action_visits["3"] == 1
-    assert found.name == "2"
+    result = Mcts(TRILOBITE, TRILOBITE.score(), simulations=200)(TRILOBITE.parse(".../.o./xox"))
+    assert result.action_values == {"1": -1.0, "2": 0.0, "3": -1.0}
+    assert result.action_visits["1"] == result.action_visits["3"] == 1
+    assert result.name == "2"
 
 
 def test_gumbel_takes_no_action_that_is_proven_worse():
     state = TRILOBITE.parse("..x/..o/oxx")
     for seed in range(5):
-        found = Mcts(TRILOBITE, TRILOBITE.score(), simulations=200, gumbel=3, seed=seed)(state)
-        assert found.chosen == 0
+        result = Mcts(TRILOBITE, TRILOBITE.score(), simulations=200, gumbel=3, seed=seed)(state)
+        assert result.chosen == 0
 
 
 def test_games_with_chance_have_no_proofs():
@@ -109,9 +109,9 @@ def test_games_with_chance_have_no_proofs():
 
 def test_proofs_can_be_left_out():
     search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=500, proofs=False)
-    found = search(TRILOBITE.new(1))
+    result = search(TRILOBITE.new(1))
     assert not len(search.tree.low)
-    assert (found.proven, found.simulations) == (False, 500)
+    assert (result.proven, result.simulations) == (False, 500)
     named = leafwise.player("mcts:simulations=5,proofs=0", TRILOBITE)
     assert isinstance(named, MctsPlayer)
     assert not len(named.search.tree.low)

@@ -161,7 +161,7 @@ def test_a_players_clock_has_an_end(text: str) -> None:
         (Search, {"ordering": ("luck",)}, "expected an ordering among table, values, killers, got 'luck'"),
         (Search, {"table_mb": -1}, "expected table_mb of 0 to 65,536, got -1"),
         (Search, {"threads": 257}, "expected threads of 1 to 256, got 257"),
-        (Mcts, {"gumbel": 4, "seconds": 1.0}, "expected gumbel of at least 0, with simulations, got 4"),
+        (Mcts, {"gumbel": 4, "seconds": 1.0}, "expected gumbel together with simulations, got gumbel=4 alone"),
         (Mcts, {"prior": "best"}, "expected a prior among uniform, values, policy or a function of rows, got 'best'"),
     ],
 )

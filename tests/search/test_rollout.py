@@ -75,10 +75,10 @@ def test_a_search_repeats_itself_whatever_the_order_of_its_leaves():
     evaluator = rollout(dice.GAME, 5)
     state = dice.GAME.new(900_004)
     plain = Search(dice.GAME, evaluator, 3, pruning=False)
-    found = plain(state)
-    assert found.values == plain(state).values
+    result = plain(state)
+    assert result.values == plain(state).values
     for options in ({"batched": True}, {"pruning": True}, {"pruning": True, "threads": 3}):
-        assert Search(dice.GAME, evaluator, 3, **options)(state).values == pytest.approx(found.values, rel=1e-12)
+        assert Search(dice.GAME, evaluator, 3, **options)(state).values == pytest.approx(result.values, rel=1e-12)
 
 
 def test_a_greedy_policy_plays_better():
@@ -131,10 +131,10 @@ def test_both_drivers_play_the_same_games():
     ],
 )
 def test_players_and_leaves_are_named_by_text(text, leaf, depth):
-    own, state = player(text, solitaire.GAME), solitaire.GAME.new(900_003)
-    assert isinstance(own, SearchPlayer)
-    assert (own.search.evaluator.name, own.search.depth, own.name) == (leaf, depth, text)
-    assert own.choose(state) in state.legal_actions
+    who, state = player(text, solitaire.GAME), solitaire.GAME.new(900_003)
+    assert isinstance(who, SearchPlayer)
+    assert (who.search.evaluator.name, who.search.depth, who.name) == (leaf, depth, text)
+    assert who.choose(state) in state.legal_actions
     assert named_leaf(solitaire.GAME, leaf).name == leaf
 
 

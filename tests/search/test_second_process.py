@@ -37,9 +37,9 @@ def start(name: str, speed: str, cache: Path | None = None) -> subprocess.Popen:
 
 
 def finish(process: subprocess.Popen) -> dict:
-    told, problem = process.communicate()
+    answers, problem = process.communicate()
     assert process.returncode == 0, problem.decode()
-    return json.loads(told)
+    return json.loads(answers)
 
 
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_second_process_compiles_nothing_of_any_leaf(name: str) -> None:
 
 @pytest.mark.long
 def test_several_cold_processes_at_once_leave_a_cache_that_is_whole(tmp_path: Path) -> None:
-    told = [finish(process) for process in [start("dice", "fast", tmp_path) for _ in range(2)]]
+    answers = [finish(process) for process in [start("dice", "fast", tmp_path) for _ in range(2)]]
     last = finish(start("dice", "fast", tmp_path))
     assert last["compiled"] == []
-    assert all(one["answers"] == last["answers"] for one in told)
+    assert all(one["answers"] == last["answers"] for one in answers)

@@ -47,6 +47,6 @@ def test_together_as_one_by_one(leaf: str, options: dict[str, Any]) -> None:
         together = Search(g, evaluator, depth)
         alone = Search(g, evaluator, depth, cutoff=ONE_BY_ONE)
         for state in states(g)[:: 6 if depth == 3 else 2]:
-            found, expected = together(state), alone(state)
-            assert found.values == expected.values, str(state)
-            assert (found.nodes, found.leaves) == (expected.nodes, expected.leaves), str(state)
+            result, expected = together(state), alone(state)
+            assert result.values == expected.values, str(state)
+            assert (result.nodes, result.leaves) == (expected.nodes, expected.leaves), str(state)

@@ -61,9 +61,9 @@ def test_a_greedy_player_looks_as_far_as_a_search() -> None:
     A, P, R = np.zeros(GAME.max_actions, np.int64), np.zeros(20), np.zeros(2, np.uint64)
     for state in positions(GAME, 30):
         rows[0] = state.row
-        found = compiled_greedy(GAME, leaf)(rows, np.uint64(0), np.uint64(1), A, P, R, GAME.tables(leaf))
+        result = compiled_greedy(GAME, leaf)(rows, np.uint64(0), np.uint64(1), A, P, R, GAME.tables(leaf))
         values = search(state).values
-        assert values[found] == pytest.approx(max(values.values()), abs=1e-12)
+        assert values[result] == pytest.approx(max(values.values()), abs=1e-12)
 
 
 @pytest.mark.parametrize("asked", ["nowhere", ("die", "nowhere"), ()], ids=str)

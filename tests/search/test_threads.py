@@ -31,21 +31,21 @@ CROWDED = THREES.parse(POSITIONS["s19"])
 def test_the_values_are_those_of_one_thread(g, options):
     alone, shared = (Search(g, g.score(), 4, threads=n, **options) for n in (1, 3))
     for state in decisions_of(g):
-        expected, found = alone(state), shared(state)
-        assert found.values == pytest.approx(expected.values, rel=1e-12, abs=1e-12)
-        assert found.depth == expected.depth
+        expected, result = alone(state), shared(state)
+        assert result.values == pytest.approx(expected.values, rel=1e-12, abs=1e-12)
+        assert result.depth == expected.depth
         if "table_mb" in options and not options["table_mb"]:
-            assert (found.nodes, found.leaves, found.line) == (expected.nodes, expected.leaves, expected.line)
+            assert (result.nodes, result.leaves, result.line) == (expected.nodes, expected.leaves, expected.line)
 
 
 def test_the_best_value_is_exact_where_the_others_are_bounds():
     alone, shared = (Search(dice.GAME, dice.GAME.score(), 4, threads=n, all_values=n == 1) for n in (1, 3))
     for state in decisions_of(dice.GAME):
-        expected, found = alone(state), shared(state)
-        assert found.value == pytest.approx(expected.value, rel=1e-12)
-        assert found.action is not None
-        assert expected.values[found.action] == pytest.approx(expected.value, rel=1e-12)
-        assert all(found.values[a] > expected.values[a] - 1e-12 for a in found.bounds)
+        expected, result = alone(state), shared(state)
+        assert result.value == pytest.approx(expected.value, rel=1e-12)
+        assert result.action is not None
+        assert expected.values[result.action] == pytest.approx(expected.value, rel=1e-12)
+        assert all(result.values[a] > expected.values[a] - 1e-12 for a in result.bounds)
 
 
 def test_scratch_of_an_evaluator_is_not_shared():

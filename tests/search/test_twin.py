@@ -84,9 +84,9 @@ def test_the_plain_search_is_the_naive_recursion(g, score, count, budget):
         assert result.value == max(result.values.values())
 
 
-def same(found, expected):
+def same(result, expected):
     """Whether values agree to the last bits that the order of sums allows."""
-    return abs(found - expected) <= 1e-12 * max(1.0, abs(expected))
+    return abs(result - expected) <= 1e-12 * max(1.0, abs(expected))
 
 
 @pytest.mark.parametrize(("count", "budget"), SIZES)

@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.registry import game
 from leafwise.models.grid import GridNetwork
-from leafwise.models.ntuple import NTupleNetwork, Shape
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape
 from leafwise.models.seen import seen_by
 from leafwise.models.sparse import HEADS, SparseNetwork
 from leafwise.search import Search
@@ -30,7 +30,7 @@ def leaves(g: Game) -> Iterator[Evaluator]:
     yield rollout(g, 1)
     yield rollout(g, 1, "greedy")
     if "ntuple" in g.features:
-        yield NTupleNetwork.create(g, Shape(((0, 1, 2, 3),))).evaluator("tuples")
+        yield NTupleNetwork.create(g, NTupleShape(((0, 1, 2, 3),))).evaluator("tuples")
     if "grid" in g.features:
         yield GridNetwork.create(g, (4, 4, 4)).evaluator("grid")
     # Every head, and one of them with all that it may see: the functions of both are compiled apart and joined.

@@ -3,8 +3,9 @@
 Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play" (Science,
 2018). For two-player games, with or without chance. Each iteration plays games with the newest network. `leafwise.search.mcts`
 chooses every action; the network gives value and prior of a new node in one evaluation, and the root's prior gets noise. The
-targets of a position are the shares of the simulations of its actions, and the outcome of the game, or with `--td-lambda` below 1
-a mean of the outcome and the following root values. The network trains on samples of the replay buffer under random symmetries.
+policy target of a position is the shares of the simulations of its actions. The value target is the outcome of the game, or with
+`--td-lambda` below 1 a mean of the outcome and the following root values. The network trains on samples of the replay buffer under
+random symmetries.
 
 Every `--evaluate-every` iterations the newest network plays a match against the best one, with the same search without noise. It
 becomes the best if a sequential test finds it better; in games of chance, unless the test finds it worse.
@@ -31,11 +32,11 @@ from leafwise.models.files import model_path
 from leafwise.models.seen import default_seen
 from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.alphazero.batches import ForestRecorder
-from leafwise.training.alphazero.games import How, Recorder, play_pairs, record_piece
-from leafwise.training.execution.executor import Shared
+from leafwise.training.alphazero.games import MctsPlayOptions, TreeRecorder, play_pairs, record_piece
+from leafwise.training.execution.executor import Ref
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import logged_games
-from leafwise.training.runs.folder import origin
+from leafwise.training.runs.folder import provenance
 from leafwise.training.runs.gating import SPARSE, IterationLearner, IterationOptions, Replay, need_sparse
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.run_options import BufferSize, Count, Every, Plies, Positions, TotalSteps
@@ -106,13 +107,13 @@ class AlphaZero(IterationLearner):
         if self.game.players != 2:
             raise UserError(f"alphazero: expected a two-player game, got {self.game.name!r}")
         self.module = self.fresh()
-        self.start = origin(config.init_from) if config.init_from else {}
+        self.start = provenance(config.init_from) if config.init_from else {}
         self.newest = self.module.export()
         self.open_folder()
         size = config.buffer_size
-        kept = {"rows": self.game.rows(size), "targets": np.zeros(size)}
-        self.replay = Replay(size, kept | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
-        how = How(
+        arrays = {"rows": self.game.rows(size), "targets": np.zeros(size)}
+        self.replay = Replay(size, arrays | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
+        play_options = MctsPlayOptions(
             config.simulations,
             config.sampling_moves,
             config.noise,
@@ -120,12 +121,14 @@ class AlphaZero(IterationLearner):
             config.td_lambda,
             config.gumbel,
         )
-        told = self.newest, how, config.plies, config.puct, min(config.job_size, config.positions)
-        recorder = Recorder(*told) if config.network == SPARSE else ForestRecorder(*told, config.memory_mb)
+        arguments = self.newest, play_options, config.plies, config.puct, min(config.job_size, config.positions)
+        recorder = (
+            TreeRecorder(*arguments) if config.network == SPARSE else ForestRecorder(*arguments, config.memory_mb)
+        )
         self.kernels = recorder.kernels
-        self.work_by(recorder)
+        self.start_executor(recorder)
         self.actor = self.executor.share(recorder)
-        self.generations = Generations(self.line(), self.pieces, config.staleness)
+        self.generations = Generations(self.channel(), self.pieces, config.staleness)
         simulations = config.match_simulations or config.simulations
         self.begin(pool=1, plies=config.plies, play=partial(play_pairs, self.actor, simulations=simulations))
 
@@ -144,11 +147,11 @@ class AlphaZero(IterationLearner):
             return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=sees)
         network = load_sparse(model_path(config.init_from), self.game)
         if network.head != "policy" or network.hidden != config.hidden:
-            told = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
-            raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
+            shape = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
+            raise UserError(f"expected --init-from with the head policy and --hidden as given, got {shape}")
         return network.kind.torch_module(network)
 
-    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+    def pieces(self, generation: Generation, networks: Ref[Any]) -> list[Call]:
         """Returns the jobs that play a generation."""
         positions, piece, number = self.config.positions, self.config.job_size, generation.number
         return [
@@ -162,14 +165,14 @@ class AlphaZero(IterationLearner):
         """Plays the games of an iteration into the replay buffer; returns the logged values."""
         start = time.perf_counter()
         self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
-        generation, found = self.generations.take()
+        generation, results = self.generations.take()
         total, counts = 0, np.zeros(3, np.int64)
-        for recorded in found:
+        for recorded in results:
             self.replay.put(rows=recorded.rows, targets=recorded.targets, policies=recorded.policies)
             total, counts = total + len(recorded.rows), counts + recorded.counts
-        return logged_games(counts, total, time.perf_counter() - start) | self.behind(generation)
+        return logged_games(counts, total, time.perf_counter() - start) | self.job_metrics(generation)
 
-    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any]]:
+    def sampler(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any]]:
         """Returns a function that samples a batch from the replay buffer, and the loss of value and policy."""
         from leafwise.training.networks import policy_loss, values_for_two
 
@@ -200,9 +203,9 @@ class AlphaZero(IterationLearner):
         """Trains on the replay buffer for one cycle of the learning rate; returns the logged values."""
         self.policy_losses: list[float] = []
         self.entropies: list[float] = []
-        told = super().learn()
+        logged = super().learn()
         means = float(np.mean(self.policy_losses)), float(np.mean(self.entropies))
-        return told | {"train/policy_loss": means[0], "train/policy_entropy": means[1]}
+        return logged | {"train/policy_loss": means[0], "train/policy_entropy": means[1]}
 
 
 def train(config: Config) -> Path:

@@ -1,7 +1,7 @@
 """Self-play games by Monte Carlo tree search, each job with its own random stream, and matches of two networks.
 
-The compiled part comes first: a game is played at row HERE of a `Table`'s rows; each player has a tree of its own, whose leaf has
-a value and a policy. `T` are the game's tables, with the leaf's weights.
+The compiled part comes first. A game is played at row HERE of a `TreeTable`. Each player has its own tree, whose leaf has a
+value and a policy. `T` are the game's tables, with the leaf's weights.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from leafwise.models.network import Learned
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.root import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
-from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
-from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
-from leafwise.training.execution.executor import Shared
+from leafwise.search.mcts.tree import NONE, ROW, CompiledMctsOptions, MctsTree, find_node, forget_nodes, new_tree
+from leafwise.search.search_options import SearchBuffers, SearchOptions, make_buffers
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import (
     CHOSEN,
     GAMES,
@@ -45,19 +45,19 @@ from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 
 LEAST_NODES = 1 << 10
 TREE_SEARCHES = 32
-"""A tree has room for the simulations of so many searches; it is begun anew where half of it is used."""
+"""Room of a tree, in searches. A tree that is half full is cleared before the next search."""
 
 
 class Seat(NamedTuple):
-    """What one player searches with."""
+    """MctsTree and scratch of one player's searches."""
 
-    tree: Tree
+    tree: MctsTree
     S: Array
     """Scratch rows of the search."""
-    B: Buffers
+    B: SearchBuffers
 
 
-class Table(NamedTuple):
+class TreeTable(NamedTuple):
     """Memory of games: rows, a random stream, and the trees of two players."""
 
     S: Array
@@ -69,16 +69,16 @@ class Table(NamedTuple):
     kept: Floats
     """Scratch: a root's prior without noise, [max_actions]."""
     counts: Ints
-    """[3], as GAMES and the names beside it say."""
+    """[3]: counters, at the indices GAMES, PLIES and WON_BY_FIRST."""
     own: Seat
     other: Seat
 
 
-class How(NamedTuple):
-    """How games are played."""
+class MctsPlayOptions(NamedTuple):
+    """CompiledMctsOptions of self-play games."""
 
     simulations: int
-    """New simulations for each decision."""
+    """Number of new simulations for each decision."""
     sampled: int
     """Number of decisions after the opening whose actions are sampled by their simulations."""
     noise: float
@@ -88,21 +88,21 @@ class How(NamedTuple):
     td_lambda: float
     """Lambda of the targets: 0 for the root value, 1 for the outcome."""
     gumbel: int = 0
-    """Root actions of sequential halving (torch modules only); 0: PUCT with Dirichlet noise."""
+    """Number of root actions of sequential halving (torch modules only); 0: PUCT with Dirichlet noise."""
 
 
-class Kernels(NamedTuple):
+class TreeKernels(NamedTuple):
     """The compiled entry points."""
 
     record_games: Compiled
-    """(table, record, policies, count, plies, how, options, T) -> positions"""
+    """(table, record, policies, count, plies, options, search_options, T) -> positions"""
     play_matches: Compiled
-    """(table, keys, results, simulations, plies, options, T, other)"""
+    """(table, keys, results, simulations, plies, search_options, T, other)"""
     turn: Compiled
     """(rows, policies, symmetries, T)"""
 
 
-def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
+def new_table(game: Game, evaluator: Evaluator, simulations: int) -> TreeTable:
     """Returns a table for games with searches of `simulations` simulations."""
     R = new_stream(0)
     options = SearchOptions(depth=1).compiled(game, *value_bounds(game, evaluator))
@@ -112,26 +112,28 @@ def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
         return Seat(new_tree(game, max(LEAST_NODES, TREE_SEARCHES * simulations), 1, R), rows, buffers)
 
     actions = np.zeros(game.max_actions, np.int64)
-    return Table(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, np.int64), seat(), seat())
+    return TreeTable(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, np.int64), seat(), seat())
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
-    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`); raises ValueError for a leaf
-    without a policy."""
+def kernels(game: Game, evaluator: Evaluator) -> TreeKernels:
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`).
+
+    Raises ValueError for a leaf without a policy.
+    """
     if evaluator.policy is None:
         raise UserError(f"games by tree search: expected a leaf with a policy, got {evaluator.name!r}")
     return _compiled(game.with_defaults, compiled_mcts(game, evaluator))
 
 
 @functools.cache
-def _compiled(game: Game, found: MctsFunctions) -> Kernels:
-    rules, by_policy, simulate = game.rules, found.by_policy, found.simulate
+def _compiled(game: Game, functions: MctsFunctions) -> TreeKernels:
+    rules, by_policy, simulate = game.rules, functions.by_policy, functions.simulate
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     add_node, open_game, settle = make_add_node(rules, game.room), make_open_game(game), make_settle(game)
     write_targets = make_write_targets(game)
 
     @bind(game.room)
-    def think(table, seat, simulations, noise, concentration, options, T):
+    def think(table, seat, simulations, noise, concentration, search_options, T):
         """Searches row HERE; returns the root."""
         tree, S = seat.tree, seat.S
         put_row(table.S, HERE, S, ROW)
@@ -143,54 +145,54 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
             by_policy(S, root, tree, T)
         if noise > 0.0:
             add_noise(tree, root, noise, concentration, table.kept)
-        simulate(S, seat.B, tree, root, NONE, simulations, options, T)
+        simulate(S, seat.B, tree, root, NONE, simulations, search_options, T)
         if noise > 0.0:
             take_back(tree, root, table.kept)
         return root
 
     @bind(game.room)
-    def record_game(table, record, policies, first, how, options, T):
+    def record_game(table, record, policies, first, options, search_options, T):
         """Plays a game from row HERE and records its positions from `first`; returns where they end."""
         S, R, tree, n = table.S, table.R, table.own.tree, first
         forget_nodes(tree)
         while current_player(S, HERE, T) != TERMINAL and n < record.rows.shape[0]:
-            root = think(table, table.own, how.simulations, how.noise, how.concentration, options, T)
+            root = think(table, table.own, options.simulations, options.noise, options.concentration, search_options, T)
             put_row(S, HERE, record.rows, n)
             record.kinds[n], record.values[n] = CHOSEN, tell_root(tree, root, policies, n)
-            apply_action(S, HERE, choose(tree, root, n - first < how.sampled, R), HERE, T)
+            apply_action(S, HERE, choose(tree, root, n - first < options.sampled, R), HERE, T)
             settle(S, R, T)
             n += 1
             table.counts[PLIES] += 1
         return n
 
     @bind(game.room)
-    def record_games(table, record, policies, count, plies, how, options, T):
+    def record_games(table, record, policies, count, plies, options, search_options, T):
         """Plays whole games until `count` positions are recorded or the record is full; returns the number of positions.
 
-        A position's policy are the shares of its root's simulations, its target is the lambda-return of the root values that
-        follow, the last of which is the outcome. Games begin with up to `plies` random actions.
+        A position's policy target is the shares of its root's simulations. Its value target is the lambda-return of the following
+        root values and the outcome. Games begin with up to `plies` random actions.
         """
         S, n = table.S, 0
         while n < count and not T.stop[0]:
             open_game(table, plies, T)
-            end = record_game(table, record, policies, n, how, options, T)
+            end = record_game(table, record, policies, n, options, search_options, T)
             if current_player(S, HERE, T) != TERMINAL:
-                return n  # the record is full: the game is left out
+                return n  # the record is full; the game is dropped
             outcome = returns(S, HERE, T)
             table.counts[GAMES] += 1
             if outcome > 0:
                 table.counts[WON_BY_FIRST] += 1
-            write_targets(record, n, end, outcome, how.td_lambda, T)
+            write_targets(record, n, end, outcome, options.td_lambda, T)
             n = end
         return n
 
     @bind(game.room)
-    def act(table, own, simulations, options, T):
+    def act(table, is_own, simulations, search_options, T):
         """Returns an action with the most simulations, for `make_play_matches`."""
-        seat = table.own if own else table.other
-        return choose(seat.tree, think(table, seat, simulations, 0.0, 0.0, options, T), False, table.R)
+        seat = table.own if is_own else table.other
+        return choose(seat.tree, think(table, seat, simulations, 0.0, 0.0, search_options, T), False, table.R)
 
-    return Kernels(record_games, make_play_matches(game, forget_both, act), make_turn(game))
+    return TreeKernels(record_games, make_play_matches(game, forget_both, act), make_turn(game))
 
 
 def make_turn(game: Game) -> Compiled:
@@ -250,7 +252,7 @@ def forget_both(table):
     forget_nodes(table.other.tree)
 
 
-class Recorded(NamedTuple):
+class RecordedPolicies(NamedTuple):
     """Recorded positions of some games."""
 
     rows: Array
@@ -260,26 +262,36 @@ class Recorded(NamedTuple):
     targets: Floats
     """Target values for the player who acts, [n]."""
     counts: Ints
-    """Counters of the games, as in `leafwise.training.alphazero.games.Table`."""
+    """Counters of the games, as in `leafwise.training.alphazero.games.TreeTable`."""
 
 
-class Recorder:
+class TreeRecorder:
     """Records self-play games by tree search, and plays matches of two networks."""
 
-    def __init__(self, first: Learned, how: How, plies: int, exploration: float, positions: int) -> None:
-        """`first` is a network with the shape of all, `positions` the number recorded at once."""
-        self.first, self.how, self.plies, self.exploration, self.positions = first, how, plies, exploration, positions
+    def __init__(
+        self, first: Learned, play_options: MctsPlayOptions, plies: int, exploration: float, positions: int
+    ) -> None:
+        """`first` is a network with the shape of all others, `positions` the number of positions of a job."""
+        self.first, self.play_options, self.plies, self.exploration, self.positions = (
+            first,
+            play_options,
+            plies,
+            exploration,
+            positions,
+        )
         self.game: Game = first.game
         leaf = first.evaluator("newest")
-        self.table = new_table(self.game, leaf, how.simulations)
+        self.table = new_table(self.game, leaf, play_options.simulations)
         self.record = new_record(self.game, positions + ROOM)
         self.policies = np.zeros((positions + ROOM, self.game.max_actions), np.float32)
-        # Searches are by the leaf's own policy, and their exploration is a share of the span of values
-        self.options = Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
+        # Searches use the leaf's policy; their exploration is a share of the range of values
+        self.search_options = CompiledMctsOptions(
+            exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True
+        )
         self.kernels = kernels(self.game, leaf)
 
     def __reduce__(self) -> Any:
-        return Recorder, (self.first, self.how, self.plies, self.exploration, self.positions)
+        return TreeRecorder, (self.first, self.play_options, self.plies, self.exploration, self.positions)
 
     def warm(self) -> None:
         """Compiles or loads the code by recording a game and playing a match."""
@@ -290,33 +302,31 @@ class Recorder:
         """Returns `T` with a network's weights."""
         return self.game.tables(network.evaluator("newest"))
 
-    def piece(self, network: Learned, count: int, key: int) -> Recorded:
+    def piece(self, network: Learned, count: int, key: int) -> RecordedPolicies:
         """Returns whole games with at least `count` positions, from the random stream of `key`."""
         table, T = self.table, self.tables(network)
         table.R[0], table.R[1], table.counts[:] = np.uint64(key), np.uint64(0), 0
-        told = self.record, self.policies, count, self.plies, self.how, self.options
-        n = stoppable(lambda: self.kernels.record_games(table, *told, T), T.stop)
-        kept = self.record.rows[:n].copy(), self.policies[:n].copy(), self.record.targets[:n].copy()
-        return Recorded(*kept, table.counts.copy())
+        arguments = self.record, self.policies, count, self.plies, self.play_options, self.search_options
+        n = stoppable(lambda: self.kernels.record_games(table, *arguments, T), T.stop)
+        arrays = self.record.rows[:n].copy(), self.policies[:n].copy(), self.record.targets[:n].copy()
+        return RecordedPolicies(*arrays, table.counts.copy())
 
     def match(self, newest: Learned, best: Learned, keys: Words, simulations: int) -> Floats:
         """Plays a match from the openings of `keys` [n]; returns the newest network's results [n, 2], first seat first."""
         results = np.zeros((len(keys), 2))
         new, old = self.tables(newest), self.tables(best)
-        how = simulations, self.plies, self.options
+        arguments = simulations, self.plies, self.search_options
         play = self.kernels.play_matches
-        stoppable(lambda: play(self.table, keys, results, *how, new, old), new.stop, old.stop)
+        stoppable(lambda: play(self.table, keys, results, *arguments, new, old), new.stop, old.stop)
         return results
 
 
-def record_piece(recorder: Shared[Any], networks: Shared[Mapping[str, Learned]], count: int, key: int) -> Recorded:
+def record_piece(recorder: Ref[Any], networks: Ref[Mapping[str, Learned]], count: int, key: int) -> RecordedPolicies:
     """Job: returns games of the newest network with at least `count` positions."""
     return recorder.get().piece(networks.get()["newest"], count, key)
 
 
-def play_pairs(
-    recorder: Shared[Any], networks: Shared[tuple[Learned, Learned]], places: range, simulations: int
-) -> Floats:
-    """Returns the results of the first network, [openings, 2], first seat first; `places` are those of the selection seeds."""
-    keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64)
+def play_pairs(recorder: Ref[Any], networks: Ref[tuple[Learned, Learned]], openings: range, simulations: int) -> Floats:
+    """Returns the results of the first network, [openings, 2], first seat first; `openings` are indices of selection seeds."""
+    keys = (SELECTION_SEED + np.array(openings) % SELECTION_SEEDS).astype(np.uint64)
     return recorder.get().match(*networks.get(), keys, simulations)

@@ -1,6 +1,6 @@
 """Double DQN with masked actions, by self-play: trains a network on values of actions, or of the states that follow.
 
-`QLearner.advance` is the run: it plays (`Player.step` in `games`), trains on batches of the replay buffer (`Learning.step` in
+`QLearner.advance` is the run: it plays (`QPlayer.step` in `games`), trains on batches of the replay buffer (`Learning.step` in
 `learning`: target, loss, update) and returns what is logged. `target_of` chooses one of three kinds of targets.
 
 Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep reinforcement
@@ -27,8 +27,8 @@ import numpy as np
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import default_seen, features_of, seen_by
-from leafwise.training.dqn.games import GROUP, Decisions, Player, Playing, play_steps
-from leafwise.training.execution.executor import Shared
+from leafwise.training.dqn.games import GROUP, Decisions, QPlayer, QPlayOptions, play_steps
+from leafwise.training.execution.executor import Ref
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
@@ -162,15 +162,15 @@ def check(config: Config, game: Any) -> None:
     need_among(sees, seen_by(game), "--sees")
     seen = features_of(game, sees)
     if seen.stage != "decision" and config.head == "max":
-        wanted = "--sees observation, or --head value"
-        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {sees!r}")
+        expected = "--sees observation, or --head value"
+        raise UserError(f"expected {expected}, in {game.name}, whose features are of chance, got {sees!r}")
     if config.head == "max" and seen.invariant:
-        wanted = "--sees features+observation with --head max"
-        raise UserError(f"expected {wanted}: symmetric positions share these features, got {sees!r}")
+        expected = "--sees features+observation with --head max"
+        raise UserError(f"expected {expected}: symmetric positions share these features, got {sees!r}")
 
 
 def target_of(config: Config) -> Target:
-    """Returns the kind of target; no other place decides it.
+    """Returns the kind of target.
 
     sampled: the value of the action that was played, by the rewards of `n_step` decisions and the best action's value there.
     expected: the values of all actions (`target_depth` above 0), each by a search over all outcomes of chance.
@@ -188,26 +188,28 @@ class QLearner(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.dqn.learning import Decided, Learning, Order
+        from leafwise.training.dqn.learning import DecisionOrder, DecisionReplay, Learning
 
         check_actors(config.job_size, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         cut = config.cut and config.n_step > 1
         sees = config.sees or default_seen(self.game, actions=config.head == "max")
         chance = config.network == SPARSE and features_of(self.game, sees).stage != "decision"
-        order = Order(config.envs, self.steps if config.job_size else 1, config.staleness + 1)
-        self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
-        # raises ValueError for candidates or a guide that there are not
+        order = DecisionOrder(config.envs, self.steps if config.job_size else 1, config.staleness + 1)
+        self.replay = DecisionReplay(
+            self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance
+        )
+        # Raises ValueError for unknown candidates or guides
         self.learning = Learning(self.game, config, target_of(config), self.replay)
         self.newest, self.player = self.learning.shape, self.learning.player
         self.open_folder()
         if config.job_size:
-            self.work_by(self.player)
-            self.actor = self.executor.share(Player(self.newest, config))
-        self.generations = Generations(self.line(), self.pieces, config.staleness)
+            self.start_executor(self.player)
+            self.actor = self.executor.share(QPlayer(self.newest, config))
+        self.generations = Generations(self.channel(), self.pieces, config.staleness)
         n = config.envs * (config.staleness + 1)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
-        self.rows, self.streams = self.player.begun(streams)
+        self.rows, self.streams = self.player.new_games(streams)
         self.rewards = 0.0
         self.begin(
             pool=1, plies=config.plies, depth=config.match_depth, nodes=config.nodes, rare=config.rare,
@@ -232,82 +234,82 @@ class QLearner(GatedLearner):
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
         tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
-        told: Json = {"done": self.done, "batches": self.learning.batches}
+        metadata: Json = {"done": self.done, "batches": self.learning.batches}
         if self.config.priority:
-            told["highest"] = self.replay.highest
+            metadata["highest"] = self.replay.highest
         if self.config.job_size:
-            ahead, told["ahead"] = self.generations.state()
+            ahead, metadata["ahead"] = self.generations.state()
             tensors |= ahead
         more, of_every_run = super().state()
-        return tensors | more, told | of_every_run
+        return tensors | more, metadata | of_every_run
 
-    def playing(self, done: int) -> Playing:
+    def playing(self, done: int) -> QPlayOptions:
         """Returns how decisions are played after `done` of them; each game has its own share of random actions."""
         config = self.config
         powers = 1 + config.exploration_spread * np.arange(config.envs) / max(config.envs - 1, 1)
         credit = config.partial_credit * max(
             0.0, 1 - min(done / config.total_steps, 1.0) / config.partial_credit_fraction
         )
-        return Playing(
+        return QPlayOptions(
             exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guide_decisions
         )
 
     def play(self) -> tuple[float, Logged]:
         """Records one decision of every game, played here by the newest network, or the decisions of a generation of jobs.
 
-        Returns the mean value of what was not random, and what is logged of games played elsewhere.
+        Returns the mean value of the actions that were not random, and the logged values of jobs.
         """
-        config, behind = self.config, Logged()
+        config, metrics = self.config, Logged()
         if config.job_size:
-            found, behind = self.from_elsewhere()
+            batches, metrics = self.play_by_jobs()
         else:
-            rng, how = np.random.default_rng((config.seed, 0, self.done)), self.playing(self.done)
-            found = iter([self.player.step(self.newest, self.learning.online, self.rows, self.streams, how, rng)])
+            rng, options = np.random.default_rng((config.seed, 0, self.done)), self.playing(self.done)
+            batches = iter([self.player.step(self.newest, self.learning.online, self.rows, self.streams, options, rng)])
         values = []
-        for decisions in found:
+        for decisions in batches:
             self.replay.keep(decisions)
             rewards = decisions.gains[:, 0]
             self.rewards += float((rewards if self.game.players == 1 else np.abs(rewards)).sum())
             values.append(decisions.values)
-        return mean(values), behind
+        return mean(values), metrics
 
     @property
     def steps(self) -> int:
-        """Decisions of each game in a generation."""
+        """Number of decisions of each game in a generation."""
         return max(1, self.config.job_size // min(GROUP, self.config.envs))
 
-    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+    def pieces(self, generation: Generation, networks: Ref[Any]) -> list[Call]:
         """Returns the jobs that play the decisions of a generation.
 
-        Of `staleness` + 1 sets of games each generation plays one, which no generation under way does.
+        There are `staleness` + 1 sets of games. Each generation plays a set that no running generation plays.
         """
         n, number = self.config.envs, generation.number
         first = n * (number % (self.config.staleness + 1))
-        how = self.playing(number * n * self.steps)
-        found: list[Call] = []
+        options = self.playing(number * n * self.steps)
+        jobs: list[Call] = []
         for begin in range(first, first + n, GROUP):
-            own = slice(begin, min(begin + GROUP, first + n))
+            chosen = slice(begin, min(begin + GROUP, first + n))
             key = key_of(self.config.seed, number, begin)
-            rows, streams = self.rows[own].copy(), self.streams[own].copy()
-            here = how._replace(exploration=how.exploration[own.start - first : own.stop - first])
-            found.append(partial(play_steps, self.actor, networks, rows, streams, self.steps, here, key))
-        return found
+            rows, streams = self.rows[chosen].copy(), self.streams[chosen].copy()
+            job_options = options._replace(exploration=options.exploration[chosen.start - first : chosen.stop - first])
+            jobs.append(partial(play_steps, self.actor, networks, rows, streams, self.steps, job_options, key))
+        return jobs
 
-    def from_elsewhere(self) -> tuple[Iterator[Decisions], Logged]:
+    def play_by_jobs(self) -> tuple[Iterator[Decisions], Logged]:
         """Returns the decisions of a generation that jobs played, and the logged values of the jobs."""
         n = self.config.envs
         size = n * self.steps
         self.generations.fill(
             self.done // size, -(-self.goal // size), lambda: {"newest": self.learning.online.export()}
         )
-        generation, found = self.generations.take()
+        generation, results = self.generations.take()
         first = n * (generation.number % (self.config.staleness + 1))
-        for begin, played in zip(range(first, first + n, GROUP), found, strict=True):
+        for begin, played in zip(range(first, first + n, GROUP), results, strict=True):
             self.rows[begin : begin + len(played.rows)] = played.rows
             self.streams[begin : begin + len(played.rows)] = played.streams
             self.player.table.counts[:] += played.counts
-        in_order = (played.decisions[k] for k in range(self.steps) for played in found)
-        return in_order, self.behind(generation)
+        in_order = (played.decisions[k] for k in range(self.steps) for played in results)
+        return in_order, self.job_metrics(generation)
 
     def advance(self) -> tuple[Logged, int | None]:
         """Plays and trains for one interval, after which a match is due."""
@@ -316,12 +318,12 @@ class QLearner(GatedLearner):
         counts[:], self.rewards = 0, 0.0
         learned: list[tuple[float, float]] = []
         values: list[float] = []
-        stale = Logged()
+        job_logged = Logged()
         span = config.interval if before else min(config.interval, FIRST)
         while self.done < min(before + span, config.total_steps):
-            value, behind = self.play()
+            value, job_metrics = self.play()
             values.append(value)
-            stale |= {tag: max(figure, stale.get(tag, 0)) for tag, figure in behind.items()}
+            job_logged |= {tag: max(figure, job_logged.get(tag, 0)) for tag, figure in job_metrics.items()}
             while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
                 learned.append(self.learning.step(min(self.done / config.total_steps, 1.0)))
             self.report()
@@ -332,7 +334,7 @@ class QLearner(GatedLearner):
             "train/exploration_rate": exploration_at(config, self.done),
         }
         tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
-        logged |= {tag: self.rewards / games, **stale}
+        logged |= {tag: self.rewards / games, **job_logged}
         if np.isfinite(values).any():
             logged["train/q_mean"] = mean(values)
         if learned:

@@ -24,7 +24,7 @@ from leafwise.models.sparse import WITH_ACTIONS
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.expectiminimax import COUNTS
 from leafwise.search.frontier import Frontier
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import (
     AFTER,
     FREE,
@@ -46,7 +46,7 @@ from leafwise.training.games import (
 )
 
 
-class Kernels(NamedTuple):
+class QKernels(NamedTuple):
     """The compiled entry points. They are compiled when they are first called."""
 
     start_games: Compiled
@@ -65,25 +65,27 @@ class Kernels(NamedTuple):
     """(table, rows, children, ends, values, T)"""
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
-    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`), without searches for one that is
-    asked in batches."""
-    found = None if evaluator.value is None else compiled_search(game, evaluator)
-    return _compiled(game.with_defaults, found, stage_bits(evaluator, game.stages))
+def kernels(game: Game, evaluator: Evaluator) -> QKernels:
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`).
+
+    For a leaf that values batches they contain no searches.
+    """
+    compiled = None if evaluator.value is None else compiled_search(game, evaluator)
+    return _compiled(game.with_defaults, compiled, stage_bits(evaluator, game.stages))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
+def _compiled(game: Game, compiled: CompiledSearch | None, stages: int) -> QKernels:
     rules = game.rules
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     legal_actions, action_cost, progress = rules.legal_actions, rules.action_cost, rules.progress
     considered = rules.candidates or legal_actions
-    search, last_step = search_of(game, found) if found else (never, never)
+    search, last_step = search_of(game, compiled) if compiled else (never, never)
     settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, stages), make_open_game(game)
 
     @bind(game.room)
     def start_games(table, rows, streams, plies, T):
-        """Starts a game in every row, with up to `plies` random actions, each drawn from a stream of its own, `streams` [n, 2]."""
+        """Starts a game in every row, with up to `plies` random actions; each game has its own stream, `streams` [n, 2]."""
         R = table.R
         for i in range(rows.shape[0]):
             R[0], R[1] = streams[i, 0], streams[i, 1]
@@ -95,11 +97,10 @@ def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
     def advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T):
         """Plays an action in every row, and starts a new game where one is over, with up to `plies` random actions.
 
-        `after` [n, width] are the next decisions or ends, also where a new game starts; `asked` [n, width] what a leaf is asked on
-        the way there, where its stage is one of chance: the state at that stage, or `after` where none was passed. `rewards` [n]
-        are the actor's; a game that is over is worth at least the share `credit` of its progress. `signs` [n] turn what the next
-        decision is worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. `streams`
-        [n, 2], `actions` [n].
+        `after` [n, width] are the next decisions or ends, also where a new game starts. `asked` [n, width] are the states of chance
+        that a leaf values before them, or `after` without such a stage. `rewards` [n] are the actor's; a finished game is worth at
+        least the share `credit` of its progress. `signs` [n] convert the value for the next player into the value for the actor:
+        1, -1, or 0 after the end. `streams` [n, 2], `actions` [n].
         """
         S, R = table.S, table.R
         for i in range(rows.shape[0]):
@@ -135,8 +136,7 @@ def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
     def root_values(table, rows, depth, values, T):
         """Writes a search's value of each action in each row to `values` [n, A]; all rows are decisions.
 
-        That is what comes from now on, for who acts, with all outcomes of chance by their probabilities; -inf where an action is
-        not considered.
+        The values are expected returns to come, for the player who acts; -inf for actions that are not considered.
         """
         S, A = table.S, table.A
         for i in range(rows.shape[0]):
@@ -158,8 +158,10 @@ def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
 
     @bind(game.room)
     def place_values(table, rows, children, ends, values, T):
-        """Writes what player 0 gets after each action, `children` [m], to `values` [n, A] as `root_values` does; those of row i
-        end before `ends[i]`."""
+        """Converts player 0's values after each action, `children` [m], to `values` [n, A] as `root_values` writes them.
+
+        The children of row i end before `ends[i]`.
+        """
         first = 0
         values[:] = -np.inf
         for i in range(rows.shape[0]):
@@ -169,9 +171,9 @@ def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
                 values[i, table.A[k]] = for_player_zero(children[first + k] - so_far, player)
             first = ends[i]
 
-    choose_actions: Any = make_choose_actions(game, make_best_action(game, found)) if found else None
+    choose_actions: Any = make_choose_actions(game, make_best_action(game, compiled)) if compiled else None
     transform_rows = make_transform_rows(game)
-    return Kernels(start_games, advance, mask_actions, root_values, choose_actions, transform_rows, place_values)
+    return QKernels(start_games, advance, mask_actions, root_values, choose_actions, transform_rows, place_values)
 
 
 def never(*_: Any) -> Any:
@@ -179,7 +181,7 @@ def never(*_: Any) -> Any:
 
 
 GROUP = 64
-"""Games of a piece, at most."""
+"""Maximum number of games in a job."""
 
 
 class Decisions(NamedTuple):
@@ -188,38 +190,38 @@ class Decisions(NamedTuple):
     before: Array
     """[n, width]"""
     asked: Array
-    """What a leaf is asked between them, if its stage is one of chance; else as `after`, [n, width]."""
+    """States of chance between them that a leaf values; without such a stage as `after`, [n, width]."""
     after: Array
     """The next decisions, or ends, [n, width]."""
     actions: Ints
     """[n]"""
     gains: Floats32
-    """Reward, and the sign of what comes after it, [n, 2]."""
+    """Reward, and the sign of the next value, [n, 2]."""
     explored: Bools
     """Whether the action was drawn at random, [n]."""
     values: float
-    """Mean value of the other actions, to who took them; not a number where there are none."""
+    """Mean value of the actions that were not random, for their players; nan if there are none."""
 
 
-class Playing(NamedTuple):
+class QPlayOptions(NamedTuple):
     """Playing options that change over a run."""
 
     exploration: Floats
-    """Chance of a random action in each game, [n]."""
+    """Probability of a random action in each game, [n]."""
     credit: float = 0.0
-    """A game that is over is worth at least this share of its progress; in single-player games."""
+    """Credit for a finished single-player game, as a share of its progress."""
     guided: bool = False
-    """The guide plays."""
+    """Whether the guide plays."""
 
 
-class Player:
+class QPlayer:
     """Plays games side by side: random actions, those with the highest value of a network, or a guide's."""
 
     def __init__(self, network: Learned, options: Any) -> None:
         """Takes a network for its shape; `options` has the playing options of the method's `Config`.
 
-        One that says something of each action is asked for that; else a search of one decision values the actions, by what
-        the network says of all that may follow them. Raises ValueError for a guide that there is not.
+        A network with an output per action chooses by its outputs; for any other a search to depth 1 values the actions. Raises
+        ValueError for an unknown guide.
         """
         self.game, self.options, self._first = network.game, options, network
         self.by_actions = network.head in WITH_ACTIONS
@@ -228,7 +230,7 @@ class Player:
         self.frontiers: WeakKeyDictionary[Any, Frontier] = WeakKeyDictionary()
         self.kernels, self.T = kernels(self.game, evaluator), self.new_tables(network)
         depth, limits = max(1, options.target_depth), {"rare": options.rare, "nodes": options.nodes}
-        leaf = None if depth == 1 and not options.nodes else evaluator  # shallow searches have nothing to remember
+        leaf = None if depth == 1 and not options.nodes else evaluator  # shallow searches need no cache
         self.table = new_table(self.game, depth, 0, leaf, **limits)
         self.width = len(self.game.actions)
         if guide := guide_of(self.game, options.guide):
@@ -236,39 +238,46 @@ class Player:
             self.guide_table = new_table(self.game, options.guide_depth, 0, guide, **limits)
 
     def __reduce__(self) -> Any:
-        return Player, (self._first, self.options)
+        return QPlayer, (self._first, self.options)
 
     def new_tables(self, network: Learned) -> Any:
-        """Returns `T` with weights of its own."""
+        """Returns `T` with a copy of the weights."""
         T = self.game.tables(
             network.with_tensors(dict(network.tensors)).evaluator("own"), self.options.candidates or None
         )
         if self.batched:
             return T
-        own = {name: getattr(T.leaf, name).copy() for name in ("embedding", "bias", "dense")}
-        return T._replace(leaf=T.leaf._replace(**own))
+        copies = {name: getattr(T.leaf, name).copy() for name in ("embedding", "bias", "dense")}
+        return T._replace(leaf=T.leaf._replace(**copies))
 
     def warm(self) -> None:
         """Loads the code."""
         from leafwise.training.networks import one_thread
 
         one_thread()
-        rows, streams = self.begun(np.zeros((1, 2), np.uint64))
+        rows, streams = self.new_games(np.zeros((1, 2), np.uint64))
         for guided in (False, *([True] if self.options.guide else [])):
-            how = Playing(np.array([0.5]), 0.0, guided)
+            options = QPlayOptions(np.array([0.5]), 0.0, guided)
             self.step(
-                self._first, self._first.kind.torch_module(self._first), rows, streams, how, np.random.default_rng(0)
+                self._first,
+                self._first.kind.torch_module(self._first),
+                rows,
+                streams,
+                options,
+                np.random.default_rng(0),
             )
 
-    def begun(self, streams: Words) -> tuple[Array, Words]:
+    def new_games(self, streams: Words) -> tuple[Array, Words]:
         """Returns new games, [n, width], and their random streams, [n, 2]."""
         rows = self.game.rows(len(streams))
         self.kernels.start_games(self.table, rows, streams, self.options.plies, self.T)
         return rows, streams
 
     def searched(self, rows: Array, depth: int, T: Any, module: Any = None) -> Floats:
-        """Returns what searches with a module, whose weights are in `T`, say of each action in rows [n, width], [n, A]; see
-        `Kernels.root_values`."""
+        """Returns the values of all actions in rows [n, width], [n, A], by searches with a module, whose weights are in `T`.
+
+        See `QKernels.root_values`.
+        """
         values = np.zeros((len(rows), self.width))
         if self.batched:
             if module not in self.frontiers:
@@ -276,23 +285,23 @@ class Player:
             _, children, ends = self.frontiers[module].many(rows, depth, np.zeros(COUNTS, np.int64))
             self.kernels.place_values(self.table, rows, children, ends, values, T)
             return values
-        forget(self.table)  # the leaf has other weights by now
+        forget(self.table)  # the weights of the leaf have changed
         stoppable(lambda: self.kernels.root_values(self.table, rows, depth, values, T), T.stop)
         return values
 
     def step(
         self, network: Learned, module: Any, rows: Array, streams: Words,
-        how: Playing, rng: np.random.Generator,
+        options: QPlayOptions, rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
         """Plays one decision in every game, in place; `module` is the network as a module."""
         import torch
 
         n = len(rows)
-        explored = rng.random(n) < how.exploration
+        explored = rng.random(n) < options.exploration
         greedy = ~explored
         noise = rng.random((n, self.width))
-        if how.guided:
-            values, legal = self.of_guide(rows[greedy]), self.legal(rows)
+        if options.guided:
+            values, legal = self.guide_choices(rows[greedy]), self.legal_mask(rows)
         elif self.by_actions:
             features, legal, _ = network.describe(rows, self.T)
             with torch.inference_mode():
@@ -301,38 +310,38 @@ class Player:
         else:
             module.write_to(self.T.leaf)
             values = self.searched(rows[greedy], 1, self.T, module)
-            legal = self.legal(rows)
+            legal = self.legal_mask(rows)
         actions = (noise * legal).argmax(axis=1)
         best = values.max(axis=1, keepdims=True)
         actions[greedy] = np.where(values == best, noise[greedy], -1.0).argmax(axis=1)
         before, rewards, signs = rows.copy(), np.zeros(n), np.zeros(n)
         asked, after = np.zeros_like(rows), np.zeros_like(rows)
-        told = asked, after, streams, actions, rewards, signs
-        self.kernels.advance(self.table, rows, *told, self.options.plies, how.credit, self.T)
+        arguments = asked, after, streams, actions, rewards, signs
+        self.kernels.advance(self.table, rows, *arguments, self.options.plies, options.credit, self.T)
         gains = np.stack([rewards, signs], axis=1).astype(np.float32)
-        if self.by_actions:  # as who acts would count them: what searches say they say so already
+        if self.by_actions:  # in returns of the player who acts, as searches give them
             best = (np.tanh(best) if self.game.players == 2 else best) * self._first.unit
-        mean = float(best.mean()) if len(best) and not how.guided else float("nan")
+        mean = float(best.mean()) if len(best) and not options.guided else float("nan")
         return Decisions(before, asked, after, actions, gains, explored, mean)
 
-    def of_guide(self, rows: Array) -> Floats:
+    def guide_choices(self, rows: Array) -> Floats:
         """Returns the guide's choices in rows as one-hot rows, [n, A]."""
-        actions, found = np.zeros(len(rows), np.int64), np.zeros((len(rows), self.width))
+        actions, one_hot = np.zeros(len(rows), np.int64), np.zeros((len(rows), self.width))
         choose = self.guide.choose_actions
         stoppable(
             lambda: choose(self.guide_table, rows, self.options.guide_depth, actions, self.guide_T), self.guide_T.stop
         )
-        found[np.arange(len(rows)), actions] = 1.0
-        return found
+        one_hot[np.arange(len(rows)), actions] = 1.0
+        return one_hot
 
-    def legal(self, rows: Array) -> NDArray[np.int8]:
+    def legal_mask(self, rows: Array) -> NDArray[np.int8]:
         """Returns the mask of legal actions of rows, [n, A]."""
-        found = np.zeros((len(rows), self.width), dtype=np.int8)
-        self.kernels.mask_actions(self.table, rows, found, self.T)
-        return found
+        mask = np.zeros((len(rows), self.width), dtype=np.int8)
+        self.kernels.mask_actions(self.table, rows, mask, self.T)
+        return mask
 
 
-class Played(NamedTuple):
+class JobResult(NamedTuple):
     """Result of a job: its decisions, the state of its games, and the counters of the table."""
 
     decisions: list[Decisions]
@@ -342,13 +351,13 @@ class Played(NamedTuple):
 
 
 def play_steps(
-    player: Shared[Player], networks: Shared[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
-    how: Playing, key: int,
-) -> Played:  # fmt: skip
+    player: Ref[QPlayer], networks: Ref[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
+    options: QPlayOptions, key: int,
+) -> JobResult:  # fmt: skip
     """Job: plays a number of decisions in each of some games."""
-    own, network = player.get(), networks.get()["newest"]
+    worker, network = player.get(), networks.get()["newest"]
     module, rng = network.kind.torch_module(network), np.random.default_rng(key)
     rows, streams = rows.copy(), streams.copy()
-    own.table.counts[:] = 0
-    decisions = [own.step(network, module, rows, streams, how, rng) for _ in range(steps)]
-    return Played(decisions, rows, streams, own.table.counts.copy())
+    worker.table.counts[:] = 0
+    decisions = [worker.step(network, module, rows, streams, options, rng) for _ in range(steps)]
+    return JobResult(decisions, rows, streams, worker.table.counts.copy())

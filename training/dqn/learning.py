@@ -1,4 +1,4 @@
-"""The learning side of DQN: replay buffer, targets from it or from searches with the target network, loss, update."""
+"""The learning side of DQN: replay buffer, targets by play or by searches with the target network, loss, update."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.network import Says
 from leafwise.models.seen import default_seen
 from leafwise.models.sparse import BOUND
-from leafwise.training.dqn.games import Decisions, Player
+from leafwise.training.dqn.games import Decisions, QPlayer
 from leafwise.training.networks import (
     TorchModule,
     chance_losses,
@@ -30,16 +30,16 @@ from leafwise.training.networks import (
 from leafwise.training.runs.gating import SPARSE, Replay
 from leafwise.training.types import Tensors, named, prefixed
 
-LEAST = 0.01
-"""Added to the size of an error, so that what was learned well is seen again."""
+MIN_ERROR = 0.01
+"""Added to every absolute error, so that well-learned decisions are sampled again."""
 
 
 Target = Literal["sampled", "expected", "afterstate"]
-"""What is learned of a decision; see `leafwise.training.dqn.dqn.target_of`."""
+"""Kind of target of a decision; see `leafwise.training.dqn.dqn.target_of`."""
 
 
-class Order(NamedTuple):
-    """Order of the decisions in the buffer: those of all games of a set at one step, `steps` steps, then the next set."""
+class DecisionOrder(NamedTuple):
+    """Order of the decisions in the buffer: one decision of every game of a set, `steps` times, then the next set of games."""
 
     games: int
     steps: int = 1
@@ -51,25 +51,25 @@ class Order(NamedTuple):
         return numbers + self.games + np.where(last, self.games * self.steps * (self.sets - 1), 0)
 
 
-class Followed(NamedTuple):
+class NStepStates(NamedTuple):
     """The states some steps after n decisions."""
 
     rows: Array
-    """Where the steps led, [n, width]: decisions, or ends."""
+    """States after the steps, [n, width]: decisions, or ends."""
     gained: Floats32
-    """Discounted reward on the way, for who decided, [n]."""
+    """Discounted reward on the way, for the player who decided, [n]."""
     factor: Floats32
-    """What turns the value of that row to who acts there into what it is worth to who decided; 0 after an end, [n]."""
+    """Factor from the value for the player who acts in `rows` to the value for the player who decided; 0 after an end, [n]."""
 
 
 class Priorities:
-    """Priorities by place, as in Schaul et al., "Prioritized experience replay" (2016), appendix B.2.1.
+    """Sum tree of priorities, as in Schaul et al., "Prioritized experience replay" (2016), appendix B.2.1.
 
-    Every sum is that of the two below it, so that the tree depends on the priorities alone and not on how they came about.
+    Every sum is computed from the two below it, so that the tree depends on the priorities alone and not on their history.
     """
 
     def __init__(self, size: int) -> None:
-        """`size` places, each of priority 0."""
+        """Starts with `size` priorities of 0."""
         self.levels = max(1, (size - 1).bit_length())
         self.first = 1 << self.levels
         self.sums = np.zeros(2 * self.first)
@@ -79,107 +79,109 @@ class Priorities:
         """The sum of all priorities."""
         return float(self.sums[1])
 
-    def __getitem__(self, places: Ints) -> Floats:
-        """Returns the priorities of places, [n]."""
-        return self.sums[self.first + places]
+    def __getitem__(self, indices: Ints) -> Floats:
+        """Returns the priorities at indices [n], [n]."""
+        return self.sums[self.first + indices]
 
-    def put(self, places: Ints, priorities: Floats) -> None:
-        """Sets priorities [n], at least 0, of places [n]; for a repeated place the last counts."""
-        nodes = self.first + places
+    def put(self, indices: Ints, priorities: Floats) -> None:
+        """Sets priorities [n], at least 0, at indices [n]; for a repeated index the last counts."""
+        nodes = self.first + indices
         self.sums[nodes] = priorities
         for _ in range(self.levels):
             nodes = np.unique(nodes >> 1)
             self.sums[nodes] = self.sums[2 * nodes] + self.sums[2 * nodes + 1]
 
     def draw(self, shares: Floats) -> Ints:
-        """Samples places [n]: those at which shares [n], in [0, 1), of the total are reached."""
+        """Samples indices [n]: those at which the cumulative sum reaches shares [n], in [0, 1), of the total."""
         left, nodes = shares * self.total, np.ones(len(shares), np.int64)
         for _ in range(self.levels):
             nodes *= 2
             below = self.sums[nodes]
-            right = (left >= below) & (self.sums[nodes + 1] > 0)  # rounding must not lead to a place of priority 0
+            right = (left >= below) & (self.sums[nodes + 1] > 0)  # rounding must not lead to priority 0
             left -= np.where(right, below, 0.0)
             nodes += right
         return nodes - self.first
 
 
-class Decided(Replay):
+class DecisionReplay(Replay):
     """Replay buffer of the last `size` decisions."""
 
-    def __init__(self, game: Game, size: int, order: Order, *, cut: bool, alpha: float, chance: bool = False) -> None:
+    def __init__(
+        self, game: Game, size: int, order: DecisionOrder, *, cut: bool, alpha: float, chance: bool = False
+    ) -> None:
         """`cut`: multi-step targets end before a random action (Watkins, 1989); `alpha`: exponent of priorities, 0 for none.
 
-        `chance`: what a leaf is asked between two decisions is kept too.
+        `chance`: the states of chance that a leaf values between two decisions are stored too.
         """
-        kept = {
+        arrays = {
             "before": game.rows(size),
             "after": game.rows(size),
             "actions": np.zeros(size, np.int64),
-            "gains": np.zeros((size, 2), np.float32),  # reward, and sign of what comes after it
+            "gains": np.zeros((size, 2), np.float32),  # reward, and sign of the next value
         }
-        kept |= {"explored": np.zeros(size, np.bool_)} if cut else {}
-        kept |= {"asked": game.rows(size)} if chance else {}
-        super().__init__(size, kept)
+        arrays |= {"explored": np.zeros(size, np.bool_)} if cut else {}
+        arrays |= {"asked": game.rows(size)} if chance else {}
+        super().__init__(size, arrays)
         self.order, self.cut, self.alpha = order, cut, alpha
         self.priorities = Priorities(size) if alpha else None
         self.highest = 1.0
 
-    def keep(self, found: Decisions) -> None:
+    def keep(self, decisions: Decisions) -> None:
         """Records decisions; new ones get the highest priority so far."""
-        places = self.put(**found._asdict())
+        indices = self.put(**decisions._asdict())
         if self.priorities is not None:
-            self.priorities.put(places, np.full(len(places), self.highest))
+            self.priorities.put(indices, np.full(len(indices), self.highest))
 
-    def asks(self, places: Ints) -> Bools:
-        """Returns whether a leaf's stage of chance came after the decisions at places [n], [n]."""
+    def has_chance_stage(self, indices: Ints) -> Bools:
+        """Returns whether a stage of chance that the leaf values came after the decisions at indices [n], [n]."""
         if "asked" not in self.arrays:
-            return np.zeros(len(places), dtype=bool)
-        return (self["asked"][places] != self["after"][places]).any(axis=1)
+            return np.zeros(len(indices), dtype=bool)
+        return (self["asked"][indices] != self["after"][indices]).any(axis=1)
 
     def draw(self, rng: np.random.Generator, n: int, beta: float) -> tuple[Ints, Floats32 | None]:
-        """Samples n places; returns them and importance weights (filled * probability)**-beta, at most 1 (None: all equal)."""
+        """Samples n indices; returns them and importance weights (filled * probability)**-beta, at most 1 (None: all equal)."""
         if self.priorities is None:
             return rng.integers(0, self.filled, n), None
-        places = self.priorities.draw((np.arange(n) + rng.random(n)) / n)
-        weights = (self.filled * self.priorities[places] / self.priorities.total) ** -beta
-        return places, (weights / weights.max()).astype(np.float32)
+        indices = self.priorities.draw((np.arange(n) + rng.random(n)) / n)
+        weights = (self.filled * self.priorities[indices] / self.priorities.total) ** -beta
+        return indices, (weights / weights.max()).astype(np.float32)
 
-    def learned(self, places: Ints, errors: NDArray[np.floating[Any]]) -> None:
-        """Stores absolute errors [n] as priorities of places [n]."""
+    def update_priorities(self, indices: Ints, errors: NDArray[np.floating[Any]]) -> None:
+        """Sets the priorities at indices [n] from absolute errors [n]."""
         if self.priorities is not None:
-            self.highest = max(self.highest, float((errors.max() + LEAST) ** self.alpha))
-            self.priorities.put(places, (errors.astype(np.float64) + LEAST) ** self.alpha)
+            self.highest = max(self.highest, float((errors.max() + MIN_ERROR) ** self.alpha))
+            self.priorities.put(indices, (errors.astype(np.float64) + MIN_ERROR) ** self.alpha)
 
-    def follow(self, places: Ints, steps: int, gamma: float, *, own: bool) -> Followed:
-        """Returns the states up to `steps` steps after decisions at places [n].
+    def follow(self, indices: Ints, steps: int, gamma: float, *, action_given: bool) -> NStepStates:
+        """Returns the states up to `steps` steps after decisions at indices [n].
 
-        `own`: the first action is what is valued, so that it is followed however it was chosen. Steps end with the game,
-        before what is not known yet, and as `cut` says.
+        `action_given`: the targets are values of the first action, which may be random. Steps end with the game, at the newest
+        decision, and as `cut` says.
         """
-        n = len(places)
-        rows, gained = self["before"][places], np.zeros(n, np.float32)
+        n = len(indices)
+        rows, gained = self["before"][indices], np.zeros(n, np.float32)
         factor, going = np.ones(n, np.float32), np.ones(n, dtype=bool)
-        numbers = self.recorded - 1 - (self.recorded - 1 - places) % self.size
+        numbers = self.recorded - 1 - (self.recorded - 1 - indices) % self.size
         for step in range(steps):
             at = numbers % self.size
             going &= numbers < self.recorded
-            if self.cut and (step or not own):
+            if self.cut and (step or not action_given):
                 going &= ~self["explored"][at]
             gained[going] += (factor * self["gains"][at, 0])[going]
             factor[going] *= np.float32(gamma) * self["gains"][at, 1][going]
             rows[going] = self["after"][at][going]
             going &= factor != 0
             numbers = self.order.following(numbers)
-        return Followed(rows, gained, factor)
+        return NStepStates(rows, gained, factor)
 
     def tensors(self) -> Tensors:
         """Returns the arrays for a checkpoint; `recorded` and `highest` are stored separately."""
-        found = super().tensors()
+        tensors = super().tensors()
         if self.cut:
-            found["explored"] = found["explored"].astype(np.uint8)
+            tensors["explored"] = tensors["explored"].astype(np.uint8)
         if self.priorities is not None:
-            found["priorities"] = self.priorities[np.arange(self.filled)]
-        return found
+            tensors["priorities"] = self.priorities[np.arange(self.filled)]
+        return tensors
 
     def restore(self, tensors: Tensors, recorded: int, highest: float = 1.0) -> None:
         """Restores the decisions of a checkpoint, made after `recorded` decisions."""
@@ -190,48 +192,54 @@ class Decided(Replay):
 
 
 CLIP = 10.0
-"""Greatest norm of a gradient."""
+"""Maximum norm of a gradient."""
 ASKED = 0.5
-"""Share of the decisions after which a leaf's stage of chance comes where that is learned, and not the decision itself."""
+"""Share of decisions that train the stage of chance after them instead of themselves, if the leaf values such a stage."""
 
 
 class Learning:
     """The online network, the target network and the optimizer."""
 
-    def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided) -> None:
-        """`config` are the method's options; `wanted` says which target is learned.
+    def __init__(self, game: Game, config: Any, target_kind: Target, replay: DecisionReplay) -> None:
+        """`config` has the method's options.
 
-        The network says the chance of a win where a single-player game is won or lost and states are valued.
+        The network predicts the win probability if it values states of a single-player game that is won or lost.
         """
-        self.game, self.config, self.wanted, self.replay, self.solo = game, config, wanted, replay, game.players == 1
+        self.game, self.config, self.target_kind, self.replay, self.solo = (
+            game,
+            config,
+            target_kind,
+            replay,
+            game.players == 1,
+        )
         self.online: Any = self.fresh()
         self.target = self.fresh() if config.network == SPARSE else TorchModule(self.online.network)
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.shape, self.batches = self.online.export(), 0
         self.head = self.shape.head
         self.both = np.zeros((2 * config.batch_size, game.width), dtype=game.dtype)
-        self.player = Player(self.shape, config)
+        self.player = QPlayer(self.shape, config)
         self.T = self.player.new_tables(self.shape)
-        """Those of the target network."""
+        """Tables with the weights of the target network."""
 
     def fresh(self) -> Any:
         """Returns the initial module."""
         game, config = self.game, self.config
         if config.network != SPARSE:
-            says: Says = "value" if self.wanted == "afterstate" else "q"
+            says: Says = "value" if self.target_kind == "afterstate" else "q"
             return torch_module(game, config, says=says, scale=0.0 if config.scale == 1 else config.scale)
-        chance = self.wanted == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
+        chance = self.target_kind == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
         head, sees = (
             "chance" if chance else config.head,
             config.sees or default_seen(game, actions=config.head == "max"),
         )
-        told = {"head": head, "sees": sees, "scale": config.scale if self.solo else None, "dueling": config.dueling}
-        return fresh_module(game, config.hidden, config.seed, **told)
+        options = {"head": head, "sees": sees, "scale": config.scale if self.solo else None, "dueling": config.dueling}
+        return fresh_module(game, config.hidden, config.seed, **options)
 
     def tensors(self) -> Tensors:
         """Returns the arrays for a checkpoint; `batches` is stored separately."""
-        found = prefixed("online", parameters(self.online)) | prefixed("target", parameters(self.target))
-        return found | prefixed("adam", optimizer_tensors(self.optimizer))
+        tensors = prefixed("online", parameters(self.online)) | prefixed("target", parameters(self.target))
+        return tensors | prefixed("adam", optimizer_tensors(self.optimizer))
 
     def restore(self, tensors: Tensors, batches: int) -> None:
         """Restores the state of a checkpoint."""
@@ -246,77 +254,77 @@ class Learning:
         """Divisor of values in training."""
         return self.shape.unit * (1.0 if self.solo else BOUND)
 
-    def shown(self, rows: Array, symmetries: Ints, actions: Ints) -> Array:
+    def transformed(self, rows: Array, symmetries: Ints, actions: Ints) -> Array:
         """Returns rows under symmetries, [n, width]; maps `actions` accordingly."""
         n = len(rows)
         self.both[:n] = rows
         self.player.kernels.transform_rows(self.both, symmetries, actions, self.T)
         return self.both[n:].copy()
 
-    def sampled(self, places: Ints, symmetries: Ints) -> Floats32:
-        """Returns n-step targets [n] of the actions at places [n], from the states reached in play."""
+    def sampled(self, indices: Ints, symmetries: Ints) -> Floats32:
+        """Returns n-step targets [n] of the actions at indices [n], from the states reached in play."""
         config = self.config
-        followed = self.replay.follow(places, config.n_step, config.gamma, own=True)
-        following = self.shown(followed.rows, symmetries, np.zeros_like(places))
+        reached = self.replay.follow(indices, config.n_step, config.gamma, action_given=True)
+        following = self.transformed(reached.rows, symmetries, np.zeros_like(indices))
         features, legal, _ = self.shape.describe(following, self.T)
         seen, illegal = torch.from_numpy(features), torch.from_numpy(legal == 0)
         with torch.no_grad():
-            said = self.target(seen)
-            chosen = (self.online(seen) if config.double else said).masked_fill(illegal, -torch.inf)
-            later = value_of(said.gather(1, chosen.argmax(dim=1, keepdim=True))[:, 0], self.solo).numpy()
-        return followed.gained / np.float32(self.shape.unit) + followed.factor * later
+            outputs = self.target(seen)
+            chosen = (self.online(seen) if config.double else outputs).masked_fill(illegal, -torch.inf)
+            later = value_of(outputs.gather(1, chosen.argmax(dim=1, keepdim=True))[:, 0], self.solo).numpy()
+        return reached.gained / np.float32(self.shape.unit) + reached.factor * later
 
-    def searched(self, places: Ints, *, asked: bool = False) -> Floats32:
-        """Returns targets [n] of the states at places [n]: the best value of a search `n_step` - 1 decisions later.
+    def searched(self, indices: Ints, *, at_chance: bool = False) -> Floats32:
+        """Returns targets [n] of the states at indices [n]: the best value of a search `n_step` - 1 decisions later.
 
-        `asked`: the states of chance after the decisions there.
+        `at_chance`: targets of the states of chance after these decisions.
         """
         config = self.config
-        followed = self.replay.follow(places, config.n_step - (not asked), config.gamma, own=asked)
-        going = followed.factor != 0
-        best = np.zeros(len(places))
+        reached = self.replay.follow(indices, config.n_step - (not at_chance), config.gamma, action_given=at_chance)
+        going = reached.factor != 0
+        best = np.zeros(len(indices))
         depth = max(1, config.target_depth)
-        best[going] = self.player.searched(followed.rows[going], depth, self.T, self.target).max(axis=1)
-        found: Floats = (followed.gained + followed.factor * best) / self.divisor
-        if asked and not self.solo:  # where a leaf speaks for player 0, and what followed was counted for who decided
-            rows, acts = self.replay["before"][places], self.game.calls.current_player
+        best[going] = self.player.searched(reached.rows[going], depth, self.T, self.target).max(axis=1)
+        targets: Floats = (reached.gained + reached.factor * best) / self.divisor
+        if at_chance and not self.solo:  # values of chance are player 0's, but `gained` is the deciding player's
+            rows, acts = self.replay["before"][indices], self.game.calls.current_player
             T = self.game.thread_tables
-            found *= [-1.0 if acts(rows, np.uint64(i), T) == 1 else 1.0 for i in range(len(rows))]
-        return found.astype(np.float32)
+            targets *= [-1.0 if acts(rows, np.uint64(i), T) == 1 else 1.0 for i in range(len(rows))]
+        return targets.astype(np.float32)
 
     def all_actions(self, rows: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns targets [n, A] of all actions in rows [n, width] by a search, and their weights, which sum to 1 in a row."""
-        found = self.player.searched(rows, self.config.target_depth, self.T, self.target)
-        known = torch.from_numpy(np.isfinite(found))
-        targets = np.where(np.isfinite(found), found / self.divisor, 0.0).astype(np.float32)
-        return torch.from_numpy(targets), known / known.sum(dim=1, keepdim=True)
+        values = self.player.searched(rows, self.config.target_depth, self.T, self.target)
+        considered = torch.from_numpy(np.isfinite(values))
+        targets = np.where(np.isfinite(values), values / self.divisor, 0.0).astype(np.float32)
+        return torch.from_numpy(targets), considered / considered.sum(dim=1, keepdim=True)
 
-    def losses(self, places: Ints, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns losses and absolute errors of decisions at places [n], under random symmetries."""
-        symmetries = rng.integers(0, self.game.symmetry_count, len(places))
-        actions, rows = self.replay["actions"][places], self.replay["before"][places]
-        asked = self.replay.asks(places)
-        if asked.any():  # both are learned: where a line of play has no such stage, a leaf is asked at a decision
-            asked &= rng.random(len(places)) < ASKED
-            rows[asked] = self.replay["asked"][places[asked]]
-        rows = self.shown(rows, symmetries, actions)
+    def losses(self, indices: Ints, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns losses and absolute errors of decisions at indices [n], under random symmetries."""
+        symmetries = rng.integers(0, self.game.symmetry_count, len(indices))
+        actions, rows = self.replay["actions"][indices], self.replay["before"][indices]
+        at_chance = self.replay.has_chance_stage(indices)
+        if at_chance.any():  # train both, because a leaf values decisions where no such stage comes
+            at_chance &= rng.random(len(indices)) < ASKED
+            rows[at_chance] = self.replay["asked"][indices[at_chance]]
+        rows = self.transformed(rows, symmetries, actions)
         features, _, signs = self.shape.describe(rows, self.T)
         self.online.train()
         with seeded(self.config.seed, self.batches):
             outputs = self.online(torch.from_numpy(features))
         self.online.eval()
-        if self.wanted == "expected":
+        if self.target_kind == "expected":
             targets, shares = self.all_actions(rows)
             errors = ((value_of(outputs, self.solo) - targets).abs() * shares).sum(dim=1)
             return (losses_of(outputs, targets, self.solo) * shares).sum(dim=1), errors.detach()
-        if self.wanted == "sampled":
+        if self.target_kind == "sampled":
             outputs = outputs.gather(1, torch.from_numpy(actions)[:, None])[:, 0]
-            targets = torch.from_numpy(self.sampled(places, symmetries))
+            targets = torch.from_numpy(self.sampled(indices, symmetries))
         else:
-            worth = np.zeros(len(places), np.float32)
+            values = np.zeros(len(indices), np.float32)
             for chance in (False, True):
-                worth[asked == chance] = self.searched(places[asked == chance], asked=chance)
-            outputs, targets = outputs[:, 0], torch.from_numpy(worth * signs)
+                values[at_chance == chance] = self.searched(indices[at_chance == chance], at_chance=chance)
+            outputs, targets = outputs[:, 0], torch.from_numpy(values * signs)
         if self.head == "chance":
             return chance_losses(outputs, targets), (torch.sigmoid(outputs) - targets).abs().detach()
         return losses_of(outputs, targets, self.solo), (value_of(outputs, self.solo) - targets).abs().detach()
@@ -326,9 +334,9 @@ class Learning:
         config = self.config
         rng = np.random.default_rng((config.seed, 1, self.batches))
         beta = config.importance + (1 - config.importance) * share
-        places, weights = self.replay.draw(rng, config.batch_size, beta)
-        losses, errors = self.losses(places, rng)
-        self.replay.learned(places, errors.numpy())
+        indices, weights = self.replay.draw(rng, config.batch_size, beta)
+        losses, errors = self.losses(indices, rng)
+        self.replay.update_priorities(indices, errors.numpy())
         loss = (losses if weights is None else losses * torch.from_numpy(weights)).mean()
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate + (config.final_learning_rate - config.learning_rate) * share
@@ -352,4 +360,4 @@ class Learning:
             self.target.load_state_dict(self.online.state_dict())
         else:
             return
-        self.target.write_to(self.T.leaf)  # that of the searches
+        self.target.write_to(self.T.leaf)  # the searches use these weights

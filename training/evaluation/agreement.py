@@ -23,7 +23,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import Solver, exact_solver, need_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.search.engine import Search
-from leafwise.training.execution.executor import Executor, Here
+from leafwise.training.execution.executor import Executor, SerialExecutor
 from leafwise.training.games import kernels, new_table
 from leafwise.training.runs import SELECTION_SEED
 
@@ -34,7 +34,7 @@ PIECE = 5
 
 
 @dataclass(frozen=True)
-class Judged:
+class SolvedPositions:
     """Decisions with the actions that keep their value, by the exact solver."""
 
     game: Game
@@ -49,7 +49,7 @@ class Judged:
     def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> Ints:
         """Returns the choices of a search to `depth` in the positions, [n]; ties are broken from `seed`."""
         actions = np.zeros(len(self.rows), np.int64)
-        if evaluator.value is None:  # it is asked in batches
+        if evaluator.value is None:  # the evaluator takes batches
             search = Search(self.game, evaluator, depth)
             return np.array([search(State.unchecked(self.game, row)).action for row in self.rows])
         table = new_table(self.game, depth, seed, evaluator)
@@ -61,11 +61,11 @@ class Judged:
         return float(self.kept(self.choices(evaluator, depth)).mean())
 
 
-Line = tuple[State, tuple[int, ...]]
+DecisionPath = tuple[State, tuple[int, ...]]
 """A decision and the actions that led to it."""
 
 
-def _lines(game: Game, stream: Any, plies: tuple[int, int], choose: Callable[[State], int]) -> Iterator[Line]:
+def _lines(game: Game, stream: Any, plies: tuple[int, int], choose: Callable[[State], int]) -> Iterator[DecisionPath]:
     """Yields decisions without end, one from each game, after a random number of actions within `plies`."""
     low, high = plies
     while True:
@@ -78,13 +78,13 @@ def _lines(game: Game, stream: Any, plies: tuple[int, int], choose: Callable[[St
             yield state, tuple(actions)
 
 
-def random_lines(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[Line]:
+def random_lines(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[DecisionPath]:
     """Yields decisions without end, one from each game, after a random number of random actions within `plies`."""
     stream = new_stream(seed)
     return _lines(game, stream, plies, lambda state: state.legal_actions[int(below(stream, len(state.legal_actions)))])
 
 
-def played_lines(game: Game, seed: int, plies: tuple[int, int], depth: int) -> Iterator[Line]:
+def played_lines(game: Game, seed: int, plies: tuple[int, int], depth: int) -> Iterator[DecisionPath]:
     """Yields decisions without end, one from each game, between two searches to `depth` without an evaluation.
 
     They search with a leaf that is always 0 and break ties at random: they win or block what they see, and else move at
@@ -120,13 +120,13 @@ def has_solver(game: Game) -> bool:
         return False
 
 
-def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
+def solved_positions(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> SolvedPositions | None:
     """Returns n critical positions for a run's evaluations; None for n = 0 or a variant without an exact solver."""
     return critical_positions(game, n, SELECTION_SEED, plies, depth) if n and has_solver(game) else None
 
 
 @dataclass(frozen=True)
-class Keeping:
+class SolverJob:
     """Computes which actions keep the value of decisions; each process creates its own solver."""
 
     game: Game
@@ -143,29 +143,29 @@ class Keeping:
 
 def critical_positions(
     game: Game, n: int, seed: int, plies: tuple[int, int], depth: int = 0, executor: Executor[Any, Any] | None = None
-) -> Judged:
+) -> SolvedPositions:
     """Returns n different decisions in which some legal actions, but not all, lose value.
 
-    They come after random actions, or with a `depth` from games of `played_lines`. `executor` works with a `Keeping` of the game
+    They come after random actions, or with a `depth` from games of `played_lines`. `executor` works with a `SolverJob` of the game
     (default: this process); it does not change the result.
     """
-    found: dict[bytes, tuple[Array, Bools]] = {}
+    critical: dict[bytes, tuple[Array, Bools]] = {}
     lines = played_lines(game, seed, plies, depth) if depth else random_lines(game, seed, plies)
     states = (state for state, _ in lines)
-    executor = executor or Here(Keeping(game))
-    told: deque[list[State]] = deque()
+    executor = executor or SerialExecutor(SolverJob(game))
+    pending: deque[list[State]] = deque()
 
     def pieces() -> Iterator[tuple[int, list[State]]]:
         for number in count():
-            told.append(list(islice((s for s in states if s.row.tobytes() not in found), PIECE)))
-            yield number, told[-1]
+            pending.append(list(islice((s for s in states if s.row.tobytes() not in critical), PIECE)))
+            yield number, pending[-1]
 
     for keeps in executor.in_order(pieces()):
-        for state, keep in zip(told.popleft(), keeps, strict=True):
-            if keep.sum() < len(state.legal_actions) and len(found) < n:
-                found.setdefault(state.row.tobytes(), (state.row, keep))
-        if len(found) == n:
+        for state, keep in zip(pending.popleft(), keeps, strict=True):
+            if keep.sum() < len(state.legal_actions) and len(critical) < n:
+                critical.setdefault(state.row.tobytes(), (state.row, keep))
+        if len(critical) == n:
             break
     executor.cancel()
-    rows, masks = zip(*found.values(), strict=True)
-    return Judged(game, np.array(rows), np.array(masks))
+    rows, masks = zip(*critical.values(), strict=True)
+    return SolvedPositions(game, np.array(rows), np.array(masks))

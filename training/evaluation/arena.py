@@ -26,39 +26,46 @@ from leafwise.envs.core.play.players import play_out
 from leafwise.envs.registry import as_game
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
-from leafwise.search.search_options import MOST_SECONDS
-from leafwise.training.evaluation.match_workers import Job, Maker, Outcome, from_text, matches_for, unseen
+from leafwise.search.search_options import MAX_SECONDS
+from leafwise.training.evaluation.match_workers import Maker, MatchJob, MatchOutcome, from_text, matches_for, unseen
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, plies_of
-from leafwise.training.evaluation.openings import openings as found_openings
-from leafwise.training.evaluation.results import NO_PACE, Evaluation, Fault, FaultKind, Figures, GameStore, Pace
+from leafwise.training.evaluation.openings import openings as distinct_openings
+from leafwise.training.evaluation.results import (
+    NO_TIMES,
+    Evaluation,
+    Fault,
+    FaultKind,
+    GameFigures,
+    GameStore,
+    TurnTimes,
+)
 from leafwise.training.evaluation.statistics import (
+    GamePair,
     Ratings,
-    Unit,
     bounds,
     elo_difference,
+    points_and_wins,
     rate,
     returns_interval,
-    told_points,
 )
-from leafwise.training.execution import check_places, executor_for, in_pieces
+from leafwise.training.execution import check_backend, executor_for, in_pieces
 from leafwise.training.runs import FINAL_SEED
 from leafwise.training.types import Json
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "check", "elo_difference", "evaluate"]
 
 BATCH = 5
-"""Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
+"""Seeds per task. Each task creates new players, so the result does not depend on the number of processes."""
 
 
 def play_game(
     game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False, opening: State | None = None
-) -> Figures:
-    """Plays one game from an opening (default: the start); the figures are those of the player at `seat`. Who forfeits loses.
+) -> GameFigures:
+    """Plays one game from an opening (default: the start); returns the figures of the player at `seat`.
 
-    Chance and players that draw take their random numbers from `seed`, a player the same ones in either seat.
-
-    A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden. One with `begin` is told
-    that a game begins. `keep`: with the game as text.
+    A player that forfeits loses. Chance and players take their random numbers from `seed`; a player gets the same ones in either
+    seat. A player with a `dealer` settles chance itself: a baseline that sees what is hidden. A player's `begin`, if any, is
+    called before the game. `keep`: the figures contain the game as text.
     """
     for k, who in enumerate(seats):
         if begin := getattr(who, "begin", None):
@@ -67,7 +74,7 @@ def play_game(
             who.stream = new_stream(derived(seed, PLAYER + (k != seat)))
     stream, start = new_stream(seed), game.start() if opening is None else opening
     recorder = GameRecorder(start, [who.name for who in seats], seed)
-    paces, moves, latest, last, turn = [NO_PACE] * len(seats), 0, start, -1, 0.0
+    paces, moves, latest, last, turn = [NO_TIMES] * len(seats), 0, start, -1, 0.0
 
     def choose(state: State) -> int:
         nonlocal moves, latest, last, turn
@@ -88,31 +95,31 @@ def play_game(
             latest = recorder.play_out(choose, stream)
             text = str(recorder.record())
         else:
-            latest = play_out(start, choose, dealt(seats[seat], seed) or (lambda state: state.settle(stream)))
+            latest = play_out(start, choose, dealer_of(seats[seat], seed) or (lambda state: state.settle(stream)))
         returns = latest.returns
     except Forfeit as problem:
         at = latest.current_player
         returns, loser, fault = game.return_range[at], int(at != seat), "\n".join([str(problem), *problem.report])
         text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", returns)) if keep else ""
-    own, other = paces[seat], paces[1 - seat] if len(seats) > 1 else NO_PACE
+    times, opponent_times = paces[seat], paces[1 - seat] if len(seats) > 1 else NO_TIMES
     score, cells = returns if seat == 0 else -returns, game.features.get("ntuple")
     best_cell = max(cell_values(cells, latest.row, game.tables())) if cells is not None else 0
-    return Figures(score, best_cell, moves, own.seconds, text, own, other, loser, fault)
+    return GameFigures(score, best_cell, moves, times.seconds, text, times, opponent_times, loser, fault)
 
 
-def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
-    """Returns the function that settles chance for a player that deals itself; None for any other."""
+def dealer_of(who: Player, seed: int) -> Callable[[State], State] | None:
+    """Returns the function that settles chance for a player with a `dealer`; None for other players."""
     dealer = getattr(who, "dealer", None)
     return None if dealer is None else dealer(seed)
 
 
 Start = tuple[int, State]
-"""The seed of a game, or of two against an opponent, and the position that it begins with."""
+"""Seed of a game, or of two games against an opponent, and the position at its start."""
 
 
 @dataclass(frozen=True)
-class Batches:
-    """Plays one game for each seed, or two against an opponent: the player first, then second."""
+class PlayBatch:
+    """Job: plays one game per seed, or two against an opponent, first with the player in the first seat."""
 
     game: Game
     text: str
@@ -124,14 +131,14 @@ class Batches:
         for name in filter(None, (self.text, self.opponent)):
             loaded(name, self.game, 0)
 
-    def __call__(self, starts: Sequence[Start]) -> list[Figures]:
+    def __call__(self, starts: Sequence[Start]) -> list[GameFigures]:
         """Returns the games, in the order of their starts."""
         game, first = self.game, starts[0][0]
-        own = loaded(self.text, game, first)
+        candidate = loaded(self.text, game, first)
         if self.opponent is None:
-            return [play_game(game, [own], seed, 0, self.keep, start) for seed, start in starts]
-        other = loaded(self.opponent, game, first + 1)
-        both = (own, other), (other, own)
+            return [play_game(game, [candidate], seed, 0, self.keep, start) for seed, start in starts]
+        opponent = loaded(self.opponent, game, first + 1)
+        both = (candidate, opponent), (opponent, candidate)
         return [
             play_game(game, seats, seed, k, self.keep, start) for seed, start in starts for k, seats in enumerate(both)
         ]
@@ -157,13 +164,13 @@ def check(
     cluster: str = "",
     file: Path | None = None,
     resume: bool = False,
-) -> GameStore[int, list[Figures]]:
-    """Returns batches of games that are known already, by their first seeds.
+) -> GameStore[int, list[GameFigures]]:
+    """Checks the arguments of `evaluate`; returns the batches of games that the file holds, by their first seeds.
 
-    Raises ValueError, saying what was expected, if `evaluate` cannot do this, and for a file of other games.
+    Raises ValueError for wrong arguments and for a file of other games.
     """
     check_amounts(games, first_seed)
-    check_places(processes, cluster)
+    check_backend(processes, cluster)
     if (opponent is None) != (game.players == 1):
         expected = "no opponent" if game.players == 1 else "an opponent"
         raise UserError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
@@ -172,37 +179,38 @@ def check(
     if opponent is None and plies:
         raise UserError(f"evaluate: expected no plies in {game.name!r}, a single-player game, got {plies!r}")
     for name in (text, opponent):
-        if name is not None and dealt(player(name, game), first_seed) is not None and keep:
+        if name is not None and dealer_of(player(name, game), first_seed) is not None and keep:
             raise UserError(f"evaluate: expected a fair player to keep its games, got {name!r}")
     if opponent is not None:
-        found_openings(game, 1, plies_of(game, plies), first_seed)
+        distinct_openings(game, 1, plies_of(game, plies), first_seed)
     about = {"game": game.name, "options": game.given_options, "player": text, "opponent": opponent, "records": keep}
     begins = {"plies": (plies_of(game, plies) if opponent is not None else 0) or None}
-    kept: GameStore[int, list[Figures]] = GameStore(
+    kept: GameStore[int, list[GameFigures]] = GameStore(
         file,
         about | begins,
         under="batches",
         what="the games of an evaluation",
         encode=lambda batches: dict(sorted(batches.items())),
-        decode=Figures.by_seed,
+        decode=GameFigures.by_seed,
     )
     kept.begin("evaluate", resume)
     return kept
 
 
 def starts_of(game: Game, games: int, first_seed: int, plies: int, drawing: bool) -> tuple[list[Start], int]:
-    """Returns the openings of the games of two players, two games each, and the number of different openings.
+    """Returns the openings for games of two players, two games each, and the number of different openings.
 
-    In a game without chance, players that are not `drawing` at random play an opening once: it would be the same game again.
+    In a game without chance, two players that draw nothing (`drawing`) play each opening once, because a repeat would be the same
+    game.
     """
     seeds = range(first_seed, first_seed + games // 2)
     if game.max_stages and not plies:
         start = game.start()
         return [(seed, start) for seed in seeds], 1
-    found = found_openings(game, len(seeds), plies, first_seed)
+    positions = distinct_openings(game, len(seeds), plies, first_seed)
     if not game.max_stages and not drawing:
-        seeds = seeds[: len(found)]
-    return [(seed, found[k % len(found)]) for k, seed in enumerate(seeds)], len(found)
+        seeds = seeds[: len(positions)]
+    return [(seed, positions[k % len(positions)]) for k, seed in enumerate(seeds)], len(positions)
 
 
 def evaluate(
@@ -232,30 +240,30 @@ def evaluate(
     there as they end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
     """
     game = as_game(game)
-    # Where games start: from seeds alone, or from openings that both seats play
+    # Starts: seeds alone, or openings that are played from both seats
     where: Json = {"cluster": cluster, "file": file, "resume": resume}
     kept = check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
-    found = 0
+    opening_count = 0
     if opponent is None:
         start = game.start()
         starts = [(seed, start) for seed in range(first_seed, first_seed + games)]
     else:
         drawing = any(draws(player(name, game)) for name in (text, opponent))
-        starts, found = starts_of(game, games, first_seed, plies_of(game, plies), drawing)
-    # Pieces of work, but for those that the file holds
+        starts, opening_count = starts_of(game, games, first_seed, plies_of(game, plies), drawing)
+    # Jobs, without those whose games are in the file
     pieces = [(some[0][0], some) for some in in_pieces(starts, BATCH)]
     missing = [(seed, batch) for seed, batch in pieces if len(kept.get(seed, ())) < game.players * len(batch)]
     done = game.players * (len(starts) - sum(len(batch) for _, batch in missing))
-    # Play, and keep what was played even if it breaks off
+    # Play, and save the finished games even after an error
     try:
-        with executor_for(Batches(game, text, opponent, keep), processes, cluster, len(missing)) as executor:
+        with executor_for(PlayBatch(game, text, opponent, keep), processes, cluster, len(missing)) as executor:
             for seed, batch in executor.stream(missing):
                 kept.add(seed, batch)
                 done += len(batch)
                 progress(done)
     finally:
         kept.save()
-    # Figures of all games, in the order of their seeds
+    # Combine all games, in the order of their seeds
     played = [one for seed, batch in pieces for one in kept[seed][: game.players * len(batch)]]
     moves = sum(p.moves for p in played)
     return Evaluation(
@@ -267,18 +275,18 @@ def evaluate(
         seconds_per_move=sum(p.seconds for p in played) / max(moves, 1),
         opponent=opponent,
         records=tuple(p.record for p in played) if keep else (),
-        pace=Pace.of_all(p.pace for p in played),
-        opponent_pace=Pace.of_all(p.opponent_pace for p in played),
+        pace=TurnTimes.of_all(p.pace for p in played),
+        opponent_pace=TurnTimes.of_all(p.opponent_pace for p in played),
         faults=tuple(faults(played, (text, opponent or ""), first_seed, game.players)),
         return_range=game.return_range,
         asked=games,
         plies=plies_of(game, plies) if opponent is not None else 0,
-        openings=found,
+        openings=opening_count,
     )
 
 
-def faults(played: Sequence[Figures], names: tuple[str, str], first_seed: int, players: int) -> Iterator[Fault]:
-    """Yields the faults that lost games, in the order of the seeds; `names` are those of player and opponent."""
+def faults(played: Sequence[GameFigures], names: tuple[str, str], first_seed: int, players: int) -> Iterator[Fault]:
+    """Yields the faults that lost games, in the order of the seeds; `names` are the names of player and opponent."""
     for k, one in enumerate(played):
         if one.loser >= 0:
             what, _, report = one.fault.partition("\n")
@@ -288,9 +296,9 @@ def faults(played: Sequence[Figures], names: tuple[str, str], first_seed: int, p
 
 
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
-"""Faults by which a player loses."""
+"""Kinds of faults that lose a game."""
 MOST_GAMES, MOST_SEED = 10**7, 2**62
-"""What may be asked for at most."""
+"""Maximum number of games, and maximum seed."""
 
 
 Key = tuple[str, str, int]
@@ -306,7 +314,7 @@ def check_amounts(games: int, seed: int) -> None:
 
 
 @dataclass(frozen=True)
-class Played:
+class ArenaGame:
     """One game of a round robin."""
 
     first: str
@@ -318,11 +326,11 @@ class Played:
     """For the first seat 1, 0 or -1, or the return where games are worth more than that."""
     moves: tuple[int, int]
     seconds: tuple[float, float]
-    """Spent choosing, by seat."""
+    """Time to choose, by seat."""
     fault: dict[str, str] | None = None
-    """`player`, `kind` (one of KINDS) and `what` of a player who lost by it."""
+    """`player`, `kind` (one of KINDS) and `what` of the fault that lost the game."""
     random: bool = True
-    """Whether it may go otherwise the next time from the same opening: by chance, or by a player that draws."""
+    """Whether another game from the same opening may differ: by chance, or by a player that draws."""
 
     @property
     def key(self) -> Key:
@@ -330,14 +338,14 @@ class Played:
         return self.first, self.second, self.round
 
     @staticmethod
-    def by_key(told: Sequence[Json]) -> dict[Key, Played]:
-        """Returns the games that a file holds."""
-        games = (Played(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in told)
+    def by_key(entries: Sequence[Json]) -> dict[Key, ArenaGame]:
+        """Decodes the games of a file."""
+        games = (ArenaGame(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in entries)
         return {one.key: one for one in games}
 
     @staticmethod
-    def listed(games: Mapping[Key, Played]) -> list[Json]:
-        """Returns games as a file holds them."""
+    def listed(games: Mapping[Key, ArenaGame]) -> list[Json]:
+        """Encodes games for a file."""
         return [asdict(one) for one in games.values()]
 
 
@@ -345,8 +353,8 @@ class Played:
 class Tournament:
     """A round robin: every two players play `games` games, each opening from both seats.
 
-    Round r begins with opening r modulo the number of openings; its chance comes from the same stream in both games.
-    Where openings come again and nothing in a game is random, it is the same game again, and does not count.
+    Round r begins with opening r modulo the number of openings. Its two games draw chance from the same stream. A repeated
+    opening without anything random gives the same game again, which does not count.
     """
 
     game: Game
@@ -354,44 +362,44 @@ class Tournament:
     games: int
     """Per pair of players; even."""
     openings: int
-    """Asked for."""
+    """Requested number of openings."""
     plies: int
-    """Random decisions of an opening."""
+    """Number of random decisions in an opening."""
     seed: int
-    played: GameStore[Key, Played] = field(default_factory=GameStore)
+    played: GameStore[Key, ArenaGame] = field(default_factory=GameStore)
 
     @cached_property
     def positions(self) -> list[State]:
         """The openings."""
-        return found_openings(self.game, self.openings, self.plies, self.seed)
+        return distinct_openings(self.game, self.openings, self.plies, self.seed)
 
     def opening(self, number: int) -> State:
         """Returns the opening of a round."""
         return self.positions[number % len(self.positions)]
 
     @property
-    def counted(self) -> list[Played]:
+    def counted(self) -> list[ArenaGame]:
         """The games played so far, without duplicates."""
         return [p for p in self.played.values() if p.random or p.round < len(self.positions)]
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[MatchJob]:
         """Yields the remaining games round by round, so that all pairs have played about the same number."""
         for number in range(self.games // 2):
             for one, other in combinations(self.players, 2):
                 for names in ((one, other), (other, one)):
                     if (*names, number) not in self.played:
                         seed = self.seed + number
-                        own = {name: derived(seed, PLAYER + k) for k, name in enumerate(sorted(names))}
-                        seeds = own[names[0]], own[names[1]]
-                        yield Job(names, self.opening(number), derived(seed, CHANCE), seeds, number)
+                        player_seeds = {name: derived(seed, PLAYER + k) for k, name in enumerate(sorted(names))}
+                        seeds = player_seeds[names[0]], player_seeds[names[1]]
+                        yield MatchJob(names, self.opening(number), derived(seed, CHANCE), seeds, number)
 
-    def add(self, job: Job, outcome: Outcome) -> Played:
+    def add(self, job: MatchJob, outcome: MatchOutcome) -> ArenaGame:
         """Records a finished game."""
         lost = outcome.fault
         fault = None if lost is None else {"player": lost.player, "kind": str(lost.kind), "what": lost.what}
         seconds = (round(outcome.seconds[0], 6), round(outcome.seconds[1], 6))
         first, second = job.names
-        one = Played(
+        one = ArenaGame(
             first, second, job.number, str(job.opening), outcome.result, outcome.moves, seconds, fault, outcome.random
         )
         self.played.add(one.key, one, self.counts())
@@ -399,7 +407,7 @@ class Tournament:
 
     @property
     def total(self) -> int:
-        """Games of the whole round robin."""
+        """Number of games of the whole round robin."""
         return self.games * len(self.players) * (len(self.players) - 1) // 2
 
     @property
@@ -407,28 +415,28 @@ class Tournament:
         """Whether every game has been played."""
         return len(self.played) == self.total
 
-    def points(self, one: Played, player: str) -> float:
+    def points(self, one: ArenaGame, player: str) -> float:
         """Returns a player's points of a game: 1, 1/2 or 0."""
         return float(1 + np.sign(self.worth(one, player))) / 2
 
-    def worth(self, one: Played, player: str) -> float:
+    def worth(self, one: ArenaGame, player: str) -> float:
         """Returns the result of a game for a player."""
         return one.result if one.first == player else -one.result
 
-    def of(self, player: str, other: str | None = None) -> list[Played]:
+    def of(self, player: str, other: str | None = None) -> list[ArenaGame]:
         """Returns a player's games, against all others or one."""
         names = set(self.players) if other is None else {player, other}
         return [p for p in self.counted if player in (p.first, p.second) and {p.first, p.second} <= names]
 
-    def units(self) -> list[Unit]:
-        """Returns the games as pairs: both of a round, or the one that has been played."""
+    def units(self) -> list[GamePair]:
+        """Returns the games in pairs: both games of a round, or the one that is finished."""
         number = {name: k for k, name in enumerate(self.players)}
-        rounds: dict[tuple[str, str, int], list[Played]] = {}
+        rounds: dict[tuple[str, str, int], list[ArenaGame]] = {}
         for one in self.counted:
             low, high = sorted((one.first, one.second), key=number.__getitem__)
             rounds.setdefault((low, high, one.round), []).append(one)
         return [
-            Unit(number[low], number[high], sum(self.points(p, low) for p in both), len(both))
+            GamePair(number[low], number[high], sum(self.points(p, low) for p in both), len(both))
             for (low, high, _), both in sorted(rounds.items())
         ]
 
@@ -452,7 +460,7 @@ class Tournament:
             "losses": points.count(0.0),
             "mean": float(np.mean(means)) if len(means) else None,
             **(bounds(returns_interval(means, span)) if len(means) else {"ci_low": None, "ci_high": None}),
-            **told_points(means, wins, span),
+            **points_and_wins(means, wins, span),
         }
 
     def standing(self, player: str, ratings: Ratings) -> Json:
@@ -507,17 +515,22 @@ class Tournament:
         }
 
     def save(self) -> None:
-        """Writes the file with the figures, which take a moment, if there is one."""
+        """Writes the file, if there is one, with games and figures."""
         if self.played.file is not None:
             self.played.save(self.counts() | self.figures())
 
     def keep_in(self, file: Path | None, resume: bool) -> None:
-        """Keeps the games in a file from now on, and takes over those that it holds.
+        """Stores the games in a file from now on, and loads those that it holds.
 
-        Raises ValueError, saying what was expected, if they are not of this round robin.
+        Raises ValueError if they are not of this round robin.
         """
         self.played = GameStore(
-            file, self.settings(), under="played", what="an arena's file", encode=Played.listed, decode=Played.by_key
+            file,
+            self.settings(),
+            under="played",
+            what="an arena's file",
+            encode=ArenaGame.listed,
+            decode=ArenaGame.by_key,
         )
         self.played.begin("arena", resume)
 
@@ -572,7 +585,7 @@ def arena(
     cluster: str = "",
     file: Path | None = None,
     resume: bool = False,
-    progress: Callable[[Tournament, Played], None] = lambda tournament, played: None,
+    progress: Callable[[Tournament, ArenaGame], None] = lambda tournament, played: None,
 ) -> Tournament:
     """Plays a round robin: every two players meet in `games` games, from random openings, each played from both seats.
 
@@ -613,12 +626,12 @@ def ready(
     resume: bool,
     cluster: str = "",
 ) -> tuple[Tournament, Mapping[str, Maker]]:
-    """Checks everything that `arena` is given; returns the round robin with the games of the file, and its players' makers."""
+    """Checks all arguments of `arena`; returns the round robin with the games of the file, and its players' makers."""
     tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
     tournament.opening(0)
-    check_places(processes, cluster)
-    if not 0 < seconds <= MOST_SECONDS:
-        raise UserError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
+    check_backend(processes, cluster)
+    if not 0 < seconds <= MAX_SECONDS:
+        raise UserError(f"arena: expected seconds above 0 and at most {MAX_SECONDS:,.0f}, got {seconds!r}")
     tournament.keep_in(file, resume)
     if isinstance(players, Mapping):
         return tournament, players
@@ -632,13 +645,13 @@ def run(
     makers: Mapping[str, Maker],
     seconds: float,
     processes: int,
-    progress: Callable[[Tournament, Played], None],
+    progress: Callable[[Tournament, ArenaGame], None],
     keep: Callable[[str], None] | None = None,
     cluster: str = "",
 ) -> None:
-    """Plays the remaining games. However it ends, the file of `ready` then has all finished games.
+    """Plays the remaining games. The file of `ready` gets all finished games, also after an error.
 
-    `keep` is told every game as text.
+    `keep` is called with every game as text.
     """
     try:
         jobs = [job._replace(keep=keep is not None) for job in tournament.jobs()]

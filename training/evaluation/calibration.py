@@ -27,18 +27,18 @@ def tenths_of(values: Floats) -> Ints:
 def calibration(values: Floats, outcomes: Floats) -> tuple[float, list[Json]]:
     """Returns the calibration error of probabilities, and for each tenth the count, the mean probability and the share won.
 
-    The error is the expected calibration error: the mean over all, of the distance between chance and share in their tenth (Naeini,
+    The error is the expected calibration error: the mean distance between probability and share, over all decisions (Naeini,
     Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015).
     """
     tenths = tenths_of(values)
-    error, told = 0.0, []
+    error, by_tenth = 0.0, []
     for tenth in range(BINS):
-        here = tenths == tenth
-        if here.any():
-            chance, share = float(values[here].mean()), float(outcomes[here].mean())
-            error += float(here.mean()) * abs(chance - share)
-            told.append({"decisions": int(here.sum()), "chance": chance, "won": share})
-    return error, told
+        inside = tenths == tenth
+        if inside.any():
+            chance, share = float(values[inside].mean()), float(outcomes[inside].mean())
+            error += float(inside.mean()) * abs(chance - share)
+            by_tenth.append({"decisions": int(inside.sum()), "chance": chance, "won": share})
+    return error, by_tenth
 
 
 class CalibrationTest(NamedTuple):
@@ -48,11 +48,11 @@ class CalibrationTest(NamedTuple):
     """The calibration error of `calibration`, of all decisions."""
     ci_low: float
     ci_high: float
-    """Its 95 % interval, by games drawn again and again."""
+    """Its 95 % interval, by a bootstrap over games."""
     luck: float
-    """What the error of chances that are right stays under in 95 of 100 such sets of games."""
+    """95 % quantile of the error that correct probabilities would show in such sets of games."""
     p: float
-    """Share of such sets in which chances that are right would show at least this error."""
+    """Share of such sets in which correct probabilities would show at least this error."""
 
 
 def calibration_test(
@@ -60,35 +60,34 @@ def calibration_test(
 ) -> CalibrationTest:
     """Tests the calibration of probabilities, with the games as independent units instead of their decisions.
 
-    decisions [games, BINS]: how many of a game's decisions were told a chance in each tenth; chances [games, BINS]: the sum of
-    those chances; outcomes [games]: 0 or 1. Sets of as many games are drawn with replacement from those won and those lost (Efron,
-    "Bootstrap methods: another look at the jackknife", 1979), how many are lost by the share lost, (lost + 1) / (games + 2): where
-    all were won, some might not have been, and look like those that were. What luck alone does is the distance of the sets from
-    their mean, as right chances have it around 0 (Hall and Wilson, "Two guidelines for bootstrap hypothesis testing", 1991).
+    decisions [games, BINS]: number of a game's decisions with a probability in each tenth; chances [games, BINS]: the sum of those
+    probabilities; outcomes [games]: 0 or 1. Sets of as many games are drawn with replacement from the won and the lost games
+    (Efron, "Bootstrap methods: another look at the jackknife", 1979). The share of lost games is drawn too, around (lost + 1) /
+    (games + 2), so that a sample without losses does not exclude them. The error by luck is the distance of the sets from their
+    mean, which is 0 for correct probabilities (Hall and Wilson, "Two guidelines for bootstrap hypothesis testing", 1991).
     """
     rng, lost, n = np.random.default_rng(seed), outcomes == 0, len(outcomes)
     losses = rng.binomial(n, (lost.sum() + 1) / (n + 2), size=draws)
-    drawn, told = np.zeros((draws, BINS)), np.zeros(draws)
-    for count, here, outcome in ((losses, lost, 0.0), (n - losses, ~lost, 1.0)):
-        here = here if here.any() else ~here
-        weights = rng.multinomial(count, np.full(here.sum(), 1 / here.sum())).astype(np.float64)
-        drawn += weights @ (chances[here] - decisions[here] * outcome)
-        told += weights @ decisions[here].sum(axis=1)
-    drawn /= told[:, None]
+    sampled, totals = np.zeros((draws, BINS)), np.zeros(draws)
+    for count, chosen, outcome in ((losses, lost, 0.0), (n - losses, ~lost, 1.0)):
+        chosen = chosen if chosen.any() else ~chosen
+        weights = rng.multinomial(count, np.full(chosen.sum(), 1 / chosen.sum())).astype(np.float64)
+        sampled += weights @ (chances[chosen] - decisions[chosen] * outcome)
+        totals += weights @ decisions[chosen].sum(axis=1)
+    sampled /= totals[:, None]
     error = float(np.abs((chances - decisions * outcomes[:, None]).sum(axis=0)).sum() / decisions.sum())
-    luck = np.abs(drawn - drawn.mean(axis=0)).sum(axis=1)
-    low, high = np.quantile(np.abs(drawn).sum(axis=1), (0.025, 0.975))
+    luck = np.abs(sampled - sampled.mean(axis=0)).sum(axis=1)
+    low, high = np.quantile(np.abs(sampled).sum(axis=1), (0.025, 0.975))
     return CalibrationTest(
         error, float(low), float(high), float(np.quantile(luck, 0.95)), float((luck >= error).mean())
     )
 
 
 def scaling(values: Floats, outcomes: Floats, counts: Floats | None = None) -> tuple[float, float]:
-    """Returns the slope and the offset of the log odds that make chances in (0, 1) fit outcomes of 0 and 1 best; `counts` says
-    how often each counts.
+    """Fits slope and offset of the log odds of probabilities in (0, 1) to outcomes of 0 and 1; `counts` are weights.
 
-    That is Platt scaling by Newton's method (Platt, "Probabilistic outputs for support vector machines", 1999). Raises
-    ValueError where all outcomes are the same, or all chances.
+    This is Platt scaling by Newton's method (Platt, "Probabilistic outputs for support vector machines", 1999). Raises
+    ValueError if all outcomes or all probabilities are equal.
     """
     if not 0 < outcomes.mean() < 1:
         raise UserError(f"calibration: expected won and lost games, got a share of {outcomes.mean():g} won")
@@ -106,41 +105,40 @@ def scaling(values: Floats, outcomes: Floats, counts: Floats | None = None) -> t
         except np.linalg.LinAlgError:
             if step == 0:
                 raise no_line from None
-            break  # the chances tell the games apart without fail: a steeper line fits no better in figures of this size
+            break  # the probabilities separate the games: a steeper line fits no better in float64
     return float(w[0]), float(w[1])
 
 
 def log_odds(chances: Floats) -> Floats:
-    """Returns the logarithm of the odds of each chance, at most some 20 either way."""
+    """Returns the log odds of each probability, between about -20 and 20."""
     kept = np.clip(chances, 1e-9, 1 - 1e-9)
     return np.log(kept / (1 - kept))
 
 
-class Scaled(NamedTuple):
+class ScaledChances(NamedTuple):
     """Probabilities of games, scaled by a fit to the other half of the games."""
 
     chances: Floats
     """[games, BINS], as `calibration_test` takes them."""
     lines: tuple[tuple[float, float], tuple[float, float]]
-    """Slope and offset for the games at even places, learned from the others, and for those at odd ones."""
+    """Slope and offset for games with even index, fitted to the others, and for games with odd index."""
 
 
-def cross_scaled(decisions: Floats, chances: Floats, outcomes: Floats) -> Scaled:
-    """Returns chances told in games, as `calibration_test` takes them, with their log odds times a slope plus an offset.
+def cross_scaled(decisions: Floats, chances: Floats, outcomes: Floats) -> ScaledChances:
+    """Returns the probabilities of `calibration_test`, with their log odds times a slope plus an offset.
 
-    Both are found by `scaling` on every other game and scale the games between, and the other way round: no game is judged by
-    what it taught. The decisions of one game and tenth count with their mean chance. Raises ValueError where one half has no
-    game that was won or none that was lost.
+    `scaling` fits both to one half of the games and scales the other half, so that no game is measured by its own fit. The
+    decisions of one game and tenth count with their mean probability. Raises ValueError if one half has no won or no lost game.
     """
-    told, odd, lines = np.zeros_like(chances), np.arange(len(outcomes)) % 2 == 1, []
+    scaled, odd, lines = np.zeros_like(chances), np.arange(len(outcomes)) % 2 == 1, []
     means, known = np.divide(chances, decisions, out=np.zeros_like(chances), where=decisions > 0), decisions > 0
     won = np.broadcast_to(outcomes[:, None], decisions.shape)
-    for judged in (~odd, odd):
-        here, others = known & judged[:, None], known & ~judged[:, None]
+    for half in (~odd, odd):
+        mask, others = known & half[:, None], known & ~half[:, None]
         slope, offset = scaling(means[others], won[others], decisions[others])
-        told[here] = decisions[here] / (1 + np.exp(np.minimum(-(slope * log_odds(means[here]) + offset), LARGEST)))
+        scaled[mask] = decisions[mask] / (1 + np.exp(np.minimum(-(slope * log_odds(means[mask]) + offset), LARGEST)))
         lines.append((slope, offset))
-    return Scaled(told, (lines[0], lines[1]))
+    return ScaledChances(scaled, (lines[0], lines[1]))
 
 
 def rescaled(network: SparseNetwork, slope: float, offset: float) -> SparseNetwork:
@@ -152,21 +150,21 @@ def rescaled(network: SparseNetwork, slope: float, offset: float) -> SparseNetwo
 
 
 GROUPS = 100
-"""Groups of equal numbers of positions that a fit starts from."""
+"""Number of groups of positions, equal in size, that a fit starts from."""
 TENTHS = 10
 
 
 def ranks(values: Floats, count: int) -> Ints:
-    """Returns how many of so many parts of all values lie below each, [n]; equal values lie in the first part of theirs."""
+    """Returns for each value the number of `count` equal parts of all values below it, [n]; equal values get the same number."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
-    found = np.empty(len(values), np.int64)
-    found[order] = np.searchsorted(ranked, ranked, side="left") * count // max(len(values), 1)
-    return found
+    parts = np.empty(len(values), np.int64)
+    parts[order] = np.searchsorted(ranked, ranked, side="left") * count // max(len(values), 1)
+    return parts
 
 
 def groups(values: Floats, count: int) -> Ints:
-    """Returns the group of each value, [n], from 0 on: about as many in each, higher ones later, equal ones together."""
+    """Returns the group of each value, [n], from 0 on: groups of about equal size, by value, equal values together."""
     return np.unique(ranks(values, count), return_inverse=True)[1].astype(np.int64)
 
 
@@ -179,15 +177,15 @@ def monotone(values: Floats, outcomes: Floats, bins: int = GROUPS, least: float 
     """Returns the knots (rising values, outcomes that never fall) of the function that fits best in the mean square.
 
     Isotonic regression by pooling adjacent violators (Barlow, Bartholomew, Bremner and Brunk, "Statistical inference under order
-    restrictions", 1972), over groups of values. With `least` no piece is flatter than that share of the mean slope between the two
-    end groups, which hold a tenth of the others': what is pooled is what is left of the outcomes less a line of that slope.
+    restrictions", 1972), over groups of values. The groups at the two ends have a tenth of the others' size. With `least` no piece
+    is flatter than that share of the mean slope between the end groups: a line of that slope is subtracted before pooling.
     """
     rank = ranks(values, 10 * bins)
     group = np.unique((rank + 9) // 10 + (rank == rank.max()), return_inverse=True)[1]
-    places, came = means(group, values), means(group, outcomes)
-    slope = least * (came[-1] - came[0]) / (places[-1] - places[0]) if len(places) > 1 else 0.0
-    pools: list[tuple[float, float, float, float]] = []  # weight, outcome, least and greatest value
-    for weight, value, outcome in zip(np.bincount(group), places, came - slope * places, strict=True):
+    positions, heights = means(group, values), means(group, outcomes)
+    slope = least * (heights[-1] - heights[0]) / (positions[-1] - positions[0]) if len(positions) > 1 else 0.0
+    pools: list[tuple[float, float, float, float]] = []  # weight, outcome, minimum and maximum value
+    for weight, value, outcome in zip(np.bincount(group), positions, heights - slope * positions, strict=True):
         pool = (float(weight), float(outcome), float(value), float(value))
         while pools and pools[-1][1] >= pool[1]:
             w, o, low, _ = pools.pop()
@@ -199,7 +197,7 @@ def monotone(values: Floats, outcomes: Floats, bins: int = GROUPS, least: float 
     return np.array([value for value, _ in knots]), np.array([outcome for _, outcome in knots])
 
 
-def tenths(told: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
+def tenths(predictions: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
     """Returns mean prediction and mean outcome of ten groups by prediction (fewer if many predictions are equal)."""
-    group = groups(told, TENTHS)
-    return means(group, told), means(group, outcomes)
+    group = groups(predictions, TENTHS)
+    return means(group, predictions), means(group, outcomes)

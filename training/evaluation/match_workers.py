@@ -27,53 +27,53 @@ from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
 from leafwise.training.evaluation.results import Fault, FaultKind
 from leafwise.training.execution import executor_for
-from leafwise.training.execution.executor import Bundles, Executor, Lost
+from leafwise.training.execution.executor import BatchingExecutor, Executor, WorkerLost
 from leafwise.training.execution.processes import end_with
 
 Maker = Callable[[Game, int], Player]
-"""(game, seed) -> a player; it travels to other processes, so it is a function of a module, or a `partial` of one."""
+"""(game, seed) -> a player. It is pickled for other processes, so it is a module's function or a `partial` of one."""
 
 POLL = 0.05
-"""Seconds between two looks at the clocks."""
-BUNDLE_SECONDS = 0.5
-"""Of games that travel together on a cluster."""
+"""Seconds between two checks of the clocks."""
+BATCH_SECONDS = 0.5
+"""Duration of a batch of games that is sent to a cluster together."""
 BRIEF = 0.1
-"""Seconds of thought in a game so short that a process waits for the next one a good part of the time, unless it has it already."""
+"""A shorter game, in seconds, ends before the next one could arrive. So workers get a second game in advance."""
 MOST_KILLS = 3
-"""Times that a game's process may be ended from outside."""
+"""Maximum number of times that a game's process may be killed from outside."""
 GRACE = 5.0
-"""Seconds for a process that has let go of its pipe to end by itself."""
+"""Seconds that a process may take to end by itself after it closed its pipe."""
 KILL = 9
-"""The signal that ends a process whatever it does."""
+"""SIGKILL."""
 START_SECONDS = 120.0
-"""What a player may take, beyond the limit of a move, the first time a process loads or compiles it."""
+"""Extra time for a move while a process loads or compiles a player for the first time."""
 
 SEAT, SINCE, STARTING = 0, 1, 2
-"""What a worker writes to its clock: whose turn it is (-1: nobody's), since when, whether it is being loaded."""
+"""Entries of a worker's clock: seat to move (-1: none), start of the move, whether the player is still loading."""
 
 
-class Job(NamedTuple):
+class MatchJob(NamedTuple):
     """A game to play."""
 
     names: tuple[str, str]
-    """Who sits first and second."""
+    """Players in the first and second seat."""
     opening: State
     chance: int
     """Seed of the game's chance."""
     seeds: tuple[int, int]
     """Seeds of the two players."""
     number: int = 0
-    """Of its round."""
+    """Number of the round."""
     keep: bool = False
-    """Whether the game is wanted as text."""
+    """Whether the outcome contains the game as text."""
 
     def fault(self, seat: int, kind: FaultKind, what: str) -> Fault:
-        """Returns how the player at a seat lost the game."""
+        """Returns the fault that lost the game for the player at a seat."""
         return Fault(self.names[seat], self.chance, seat, kind, what)
 
 
-class Outcome(NamedTuple):
-    """Outcome of a game; pairs are those of the first and the second seat."""
+class MatchOutcome(NamedTuple):
+    """Outcome of a game; pairs are for first and second seat."""
 
     result: float
     """For the first seat 1, 0 or -1, or the return where games are worth more than that."""
@@ -81,9 +81,9 @@ class Outcome(NamedTuple):
     seconds: tuple[float, float] = (0.0, 0.0)
     fault: Fault | None = None
     record: str = ""
-    """The game as text (`leafwise.envs.core.play.gamefile`), if it was wanted and its process lived."""
+    """The game as text (`leafwise.envs.core.play.gamefile`), if it was requested and its process survived."""
     random: bool = True
-    """Whether it may go otherwise the next time: the game has chance, or a player draws (it has a `stream`)."""
+    """Whether another game may differ: the game has chance, or a player draws (it has a `stream`)."""
 
 
 class Misplay(Exception):
@@ -95,14 +95,14 @@ def from_text(text: str) -> Maker:
     return partial(player, text)
 
 
-class Table:
+class MatchRunner:
     """The worker's side: the players' makers, and the clock that the parent watches."""
 
     def __init__(self, game: Game, makers: Mapping[str, Maker], clock: Any, limit: float) -> None:
         self.game, self.makers, self.clock, self.limit = game, makers, clock, limit
         self.loaded: set[str] = set()
 
-    def play(self, job: Job) -> Outcome:
+    def play(self, job: MatchJob) -> MatchOutcome:
         """Plays a game to its end, or to a fault."""
         moves, seconds = [0, 0], [0.0, 0.0]
         recorder = GameRecorder(job.opening, job.names, job.chance)
@@ -124,11 +124,11 @@ class Table:
         else:
             drawn = bool(self.game.max_stages) or any(draws(who) for who in seats)
             worth = end.returns if self.game.stake > 1 else int(np.sign(end.returns))
-            outcome = Outcome(worth, random=drawn)
+            outcome = MatchOutcome(worth, random=drawn)
         outcome = outcome._replace(moves=(moves[0], moves[1]), seconds=(seconds[0], seconds[1]))
         return outcome._replace(record=str(recorded(recorder, outcome))) if job.keep else outcome
 
-    def seated(self, job: Job, seat: int) -> Player:
+    def seated(self, job: MatchJob, seat: int) -> Player:
         """Returns a new player, whose code is loaded."""
         name = job.names[seat]
         make = partial(self.makers[name], self.game, job.seeds[seat])
@@ -140,7 +140,7 @@ class Table:
     def timed(self, seat: int, work: Callable[[], Any], starting: bool = False) -> tuple[Any, float]:
         """Runs a player's work; returns its result and the seconds it took, or raises Misplay for any exception."""
         self.clock[STARTING], self.clock[SINCE] = float(starting), time.monotonic()
-        self.clock[SEAT] = seat  # last: whoever reads a seat reads its time
+        self.clock[SEAT] = seat  # last, so that a reader of the seat reads its time too
         begun = time.perf_counter()
         try:
             return work(), time.perf_counter() - begun
@@ -159,13 +159,13 @@ class Table:
         raise Misplay(seat, "illegal", f"expected the id of a legal action at {state}, got {choice!r}"[:300])
 
 
-def lost(fault: Fault, game: Game) -> Outcome:
+def lost(fault: Fault, game: Game) -> MatchOutcome:
     """Returns the outcome of a game that a fault ended: the maximum loss."""
     worth = game.stake if game.stake > 1 else 1
-    return Outcome(-worth if fault.seat == 0 else worth, fault=fault)
+    return MatchOutcome(-worth if fault.seat == 0 else worth, fault=fault)
 
 
-def recorded(recorder: GameRecorder, outcome: Outcome) -> GameRecord:
+def recorded(recorder: GameRecorder, outcome: MatchOutcome) -> GameRecord:
     """Returns the record of a game, with the fault that ended it, if any."""
     fault = outcome.fault
     if fault is None:
@@ -173,7 +173,7 @@ def recorded(recorder: GameRecorder, outcome: Outcome) -> GameRecord:
     return recorder.record(f"player {fault.seat + 1}: {fault.kind}: {fault.what}", float(outcome.result))
 
 
-def unseen(job: Job, outcome: Outcome) -> GameRecord:
+def unseen(job: MatchJob, outcome: MatchOutcome) -> GameRecord:
     """Returns the record of a game whose process was killed: its opening and how it ended."""
     return recorded(GameRecorder(job.opening, job.names, job.chance), outcome)
 
@@ -181,25 +181,25 @@ def unseen(job: Job, outcome: Outcome) -> GameRecord:
 def serve(
     pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[str, Maker], limit: float, speaks: bool
 ) -> None:
-    """Runs in the worker: plays the games from a pipe until it closes or the parent is gone.
+    """Runs in the worker: plays the games from a pipe until it closes or the parent ends.
 
-    One that `speaks` tells what all wait for.
+    `speaks`: this worker prints what all workers wait for.
     """
     if speaks:
         speak()
     parent = parent_process()
     assert parent is not None
     end_with(parent.join)
-    table = Table(game, makers, clock, limit)
+    table = MatchRunner(game, makers, clock, limit)
     while True:
         try:
             names, row, *others = pipe.recv()
         except EOFError:
             return
-        pipe.send(table.play(Job(names, State.unchecked(game, row), *others)))
+        pipe.send(table.play(MatchJob(names, State.unchecked(game, row), *others)))
 
 
-class Worker:
+class MatchWorker:
     """The parent's side of a worker process."""
 
     def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float, speaks: bool) -> None:
@@ -211,18 +211,18 @@ class Worker:
         self.process.start()
         theirs.close()
         self.limit = limit
-        self.jobs: deque[tuple[int, Job]] = deque()
-        """The games that it was given and has not told of, by their keys; it plays the first."""
+        self.jobs: deque[tuple[int, MatchJob]] = deque()
+        """Unfinished games of the worker, with their keys; it plays the first."""
 
-    def give(self, key: int, job: Job) -> None:
+    def give(self, key: int, job: MatchJob) -> None:
         """Sends a game to the worker."""
         self.jobs.append((key, job))
         names, opening, *others = job
-        with suppress(OSError):  # it has just ended, as its pipe will tell
-            self.pipe.send((names, opening.row, *others))  # without its game, which takes 0.8 ms to make anew
+        with suppress(OSError):  # the process has ended; its pipe will show it
+            self.pipe.send((names, opening.row, *others))  # without the game, which takes 0.8 ms to unpickle
 
     def overdue(self, impatient: set[str]) -> Fault | None:
-        """Returns the fault of a player whose time is over; players in `impatient` get no extra time for loading."""
+        """Returns the fault of a player that exceeded its time, if any; players in `impatient` get no extra time for loading."""
         seat, loading = int(self.clock[SEAT]), bool(self.clock[STARTING])
         if seat < 0:
             return None
@@ -242,26 +242,26 @@ class Worker:
         self.pipe.close()
 
 
-class MatchWorkers(Executor[Job, Outcome]):
-    """Plays games in processes of this machine, each of which can be ended; a move may take `limit` seconds."""
+class MatchWorkers(Executor[MatchJob, MatchOutcome]):
+    """Plays games in processes of this machine that can be killed; a move may take `limit` seconds."""
 
     def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float, slots: int = 1) -> None:
         self.slots, self.game = slots, game
-        self._new = partial(Worker, game, makers, limit)
-        self._workers: list[Worker] = []
-        self._waiting: deque[tuple[int, Job]] = deque()
-        self._ended: deque[tuple[int, Outcome]] = deque()
+        self._new = partial(MatchWorker, game, makers, limit)
+        self._workers: list[MatchWorker] = []
+        self._waiting: deque[tuple[int, MatchJob]] = deque()
+        self._ended: deque[tuple[int, MatchOutcome]] = deque()
         self._brief = False
-        """Whether the last game was one of those of which a worker is given the next before it has told of one."""
+        """Whether the last game was shorter than `BRIEF`."""
         self._impatient: set[str] = set()
         self._killed: Counter[int] = Counter()
 
-    def submit(self, key: int, piece: Job) -> None:
-        """Takes a game."""
+    def submit(self, key: int, piece: MatchJob) -> None:
+        """Submits a game."""
         self._waiting.append((key, piece))
 
-    def next(self) -> tuple[int, Outcome]:
-        """Returns a game that has ended."""
+    def next(self) -> tuple[int, MatchOutcome]:
+        """Waits for a finished game; returns its key and outcome."""
         while not self._ended:
             self._hand_out()
             ready = connection.wait([worker.pipe for worker in self._workers], POLL)
@@ -275,28 +275,28 @@ class MatchWorkers(Executor[Job, Outcome]):
         return key, outcome
 
     def _hand_out(self) -> None:
-        """Sends waiting games to idle workers, and a second one where games are short."""
+        """Sends waiting games to idle workers, and a second one if games are short."""
         while self._waiting:
             if len(self._workers) < self.slots and all(worker.jobs for worker in self._workers):
                 self._workers.append(self._new(speaks=not self._workers))
-            worker = min(self._workers, key=lambda one: len(one.jobs))
+            worker = min(self._workers, key=lambda candidate: len(candidate.jobs))
             if len(worker.jobs) > self._brief:
                 return
             worker.give(*self._waiting.popleft())
 
-    def _hear(self, worker: Worker) -> None:
+    def _hear(self, worker: MatchWorker) -> None:
         """Receives a finished game from a worker, or notes its end."""
         try:
-            outcome: Outcome = worker.pipe.recv()
+            outcome: MatchOutcome = worker.pipe.recv()
         except (EOFError, OSError):
-            worker.process.join(GRACE)  # else it would seem to have been killed here
-            worker.end()  # it may have let go of its pipe and live on
+            worker.process.join(GRACE)  # gets its own exit status, before `end` kills it
+            worker.end()  # it may have closed its pipe without ending
             self._end(worker, self._blamed(worker) if worker.jobs else None)
         else:
             self._brief = sum(outcome.seconds) < BRIEF
             self._ended.append((worker.jobs.popleft()[0], outcome))
 
-    def _end(self, worker: Worker, outcome: Outcome | None = None) -> None:
+    def _end(self, worker: MatchWorker, outcome: MatchOutcome | None = None) -> None:
         """Kills a process. Its game gets this outcome or is played again, as are further games sent to it."""
         worker.end()
         self._workers.remove(worker)
@@ -304,18 +304,18 @@ class MatchWorkers(Executor[Job, Outcome]):
             self._ended.append((worker.jobs.popleft()[0], outcome))
         self._waiting.extendleft(reversed(worker.jobs))
 
-    def _blamed(self, worker: Worker) -> Outcome | None:
+    def _blamed(self, worker: MatchWorker) -> MatchOutcome | None:
         """Returns the outcome of a game whose process ended, None if the game is played again.
 
-        It is the fault of the player to move, but for the first time that somebody killed the process: the system kills who takes
-        all of the memory. Raises Lost where nobody is to move each time.
+        It is the fault of the player to move. Only the first kill is forgiven, because the system kills processes when memory runs
+        out. Raises WorkerLost if the process ends repeatedly while no player is to move.
         """
         (key, job), seat, status = worker.jobs[0], int(worker.clock[SEAT]), worker.process.exitcode
         self._killed[key] += 1
         if seat >= 0 and (status != -KILL or self._killed[key] > 1):
             return lost(job.fault(seat, "crash", f"its process ended with status {status}"), self.game)
         if seat < 0 and self._killed[key] > MOST_KILLS:
-            raise Lost(
+            raise WorkerLost(
                 f"expected a process that plays, got status {status} while no player was to move, again and again"
             )
         self.repeated += 1
@@ -337,7 +337,7 @@ class MatchWorkers(Executor[Job, Outcome]):
 
 
 @dataclass(frozen=True)
-class Host:
+class ClusterMatches:
     """Plays games on a cluster, in a process beside the cluster's worker, so that a player cannot crash the worker."""
 
     game: Game
@@ -346,18 +346,20 @@ class Host:
 
     @cached_property
     def workers(self) -> MatchWorkers:
-        """What plays the games, made where they are played."""
+        """The processes that play the games; created in the cluster's worker."""
         return MatchWorkers(self.game, self.makers, self.limit)
 
-    def __call__(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Returns how games went."""
+    def __call__(self, jobs: Sequence[MatchJob]) -> list[MatchOutcome]:
+        """Returns the outcomes of games."""
         return list(self.workers.in_order(enumerate(jobs)))
 
 
 def matches_for(
     game: Game, makers: Mapping[str, Maker], limit: float, pieces: int, processes: int = 1, cluster: str = ""
-) -> Executor[Job, Outcome]:
+) -> Executor[MatchJob, MatchOutcome]:
     """Returns an executor that plays games in processes that can be killed; other arguments as in `executor_for`."""
     if cluster:
-        return Bundles(executor_for(Host(game, dict(makers), limit), processes, cluster), BUNDLE_SECONDS, pieces)
+        return BatchingExecutor(
+            executor_for(ClusterMatches(game, dict(makers), limit), processes, cluster), BATCH_SECONDS, pieces
+        )
     return MatchWorkers(game, makers, limit, processes)

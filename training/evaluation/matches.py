@@ -22,20 +22,20 @@ from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer, draws
-from leafwise.training.batches import How, SideBySide, batches_side_by_side
+from leafwise.training.batches import PlayOptions, SideBySide, batches_side_by_side
 from leafwise.training.evaluation.arena import Start, play_game, starts_of
 from leafwise.training.evaluation.openings import plies_of
-from leafwise.training.evaluation.statistics import Unit, rate
+from leafwise.training.evaluation.statistics import GamePair, rate
 from leafwise.training.execution import in_pieces
-from leafwise.training.execution.executor import Executor, Shared
-from leafwise.training.games import BATCH, Played, kernels, new_table, play_solo
+from leafwise.training.execution.executor import Executor, Ref
+from leafwise.training.games import BATCH, PlayedGames, kernels, new_table, play_solo
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 from leafwise.training.types import Json, Logged
 
 
 def play_pairs(
-    networks: Shared[tuple[Learned, Learned]],
-    places: range,
+    networks: Ref[tuple[Learned, Learned]],
+    openings: range,
     depth: int,
     plies: int,
     rare: float,
@@ -44,16 +44,16 @@ def play_pairs(
 ) -> Floats:
     """Returns the results of the first network against the second, [openings, 2], first seat first.
 
-    `places` say which of the selection seeds the openings have. A share `from_start` of them, the first, are the game's start.
+    `openings` are indices into the selection seeds. The first share `from_start` of them begins at the game's start.
     """
     newest, best = networks.get()
     game, evaluator = newest.game, newest.evaluator("newest")
     if evaluator.value is None:
         return pairs_side_by_side(
-            (evaluator, best.evaluator("best")), places, game, depth, plies, candidates, from_start
+            (evaluator, best.evaluator("best")), openings, game, depth, plies, candidates, from_start
         )
     new, old = (game.tables(e, candidates) for e in (evaluator, best.evaluator("best")))
-    keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64)
+    keys = (SELECTION_SEED + np.array(openings) % SELECTION_SEEDS).astype(np.uint64)
     results = np.zeros((len(keys), 2))
     table = new_table(game, depth, 0, evaluator, rare=rare)
     play_matches, plain = kernels(game, evaluator).play_matches, round(from_start * len(keys))
@@ -65,7 +65,7 @@ def play_pairs(
 
 def pairs_side_by_side(
     evaluators: Sequence[Evaluator],
-    places: range,
+    openings: range,
     game: Game,
     depth: int,
     plies: int,
@@ -73,43 +73,47 @@ def pairs_side_by_side(
     from_start: float,
 ) -> Floats:
     """`play_pairs` for leaves that value batches."""
-    keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64).repeat(2)
-    most = np.where(np.arange(len(keys)) < 2 * round(from_start * len(places)), 0, plies)
+    keys = (SELECTION_SEED + np.array(openings) % SELECTION_SEEDS).astype(np.uint64).repeat(2)
+    most = np.where(np.arange(len(keys)) < 2 * round(from_start * len(openings)), 0, plies)
     seats = np.arange(len(keys)) % 2
-    games = SideBySide(game, evaluators, depth, candidates=candidates).play(keys, 1 - seats, How(most))
+    games = SideBySide(game, evaluators, depth, candidates=candidates).play(keys, 1 - seats, PlayOptions(most))
     return (games.outcomes * (1 - 2 * seats)).reshape(-1, 2)
 
 
-def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes: int) -> Played:
+def _alone(network: Ref[Learned], game: Game, seeds: range, depth: int, nodes: int) -> PlayedGames:
     """Returns games of one network in a variant of a single-player game."""
     evaluator = network.get().evaluator("newest")
     if evaluator.value is not None:
         return play_solo(game, evaluator, seeds[0], len(seeds), depth=depth, nodes=nodes)
-    return Played.joined(list(batches_side_by_side(game, evaluator, seeds, len(seeds), depth=depth, nodes=nodes)))
+    return PlayedGames.joined(list(batches_side_by_side(game, evaluator, seeds, len(seeds), depth=depth, nodes=nodes)))
 
 
 def play_alone(
-    line: Executor[Any, Any], network: Learned, wanted: Sequence[tuple[Game, int, int]], first_seed: int, nodes: int
-) -> Iterator[Played]:
-    """Yields the games of a network in variants of a single-player game; `wanted` has variant, games and depth."""
-    own = line.share(network)
+    channel: Executor[Any, Any],
+    network: Learned,
+    requests: Sequence[tuple[Game, int, int]],
+    first_seed: int,
+    nodes: int,
+) -> Iterator[PlayedGames]:
+    """Yields the games of a network in variants of a single-player game; a request is (variant, games, depth)."""
+    shared = channel.share(network)
     pieces = [
         [
-            partial(_alone, own, game, seeds, depth, nodes)
+            partial(_alone, shared, game, seeds, depth, nodes)
             for seeds in in_pieces(range(first_seed, first_seed + games), BATCH)
         ]
-        for game, games, depth in wanted
+        for game, games, depth in requests
     ]
-    found = line.in_order(enumerate(chain(*pieces)))
+    results = channel.in_order(enumerate(chain(*pieces)))
     for parts in pieces:
-        yield Played.joined(list(islice(found, len(parts))))
+        yield PlayedGames.joined(list(islice(results, len(parts))))
 
 
 @dataclass(frozen=True)
 class NetworkPlayer:
     """Makes a search with a network."""
 
-    network: Shared[Learned]
+    network: Ref[Learned]
     depth: int
     options: Json
 
@@ -122,7 +126,7 @@ class NetworkPlayer:
 
 @dataclass(frozen=True)
 class NamedPlayer:
-    """Makes a player that a text names."""
+    """Makes the player that a text names."""
 
     game: Game
     text: str
@@ -138,57 +142,61 @@ def meet(game: Game, players: Sequence[NetworkPlayer | NamedPlayer], starts: Seq
     Returns the first player's returns from each opening, [openings, seats].
     """
     known = [make(0) if isinstance(make, NetworkPlayer) else None for make in players]
-    found = []
+    returns = []
     for seed, start in starts:
         seats = [who or make(seed + k) for k, (who, make) in enumerate(zip(known, players, strict=True))]
         tables = enumerate((seats, seats[::-1])[: len(seats)])
-        found.append([play_game(game, table, seed, k, opening=start).score for k, table in tables])
-    return np.array(found)
+        returns.append([play_game(game, table, seed, k, opening=start).score for k, table in tables])
+    return np.array(returns)
 
 
 SAMPLES = 200
 BLOCK = 5
-"""Pairs of games in a piece of work."""
+"""Number of pairs of games in a job."""
 
 
 class ReferencePlayers:
     """Reference players by name; the games among them are played once, and the first has Elo 0."""
 
-    def __init__(self, game: Game, names: Sequence[str], pairs: int, line: Executor[Any, Any]) -> None:
+    def __init__(self, game: Game, names: Sequence[str], pairs: int, channel: Executor[Any, Any]) -> None:
         """Any two of them play `pairs` pairs of games on the executor `line`; raises ValueError for unknown players."""
-        self.game, self.names, self.pairs, self.line = game, tuple(names), pairs, line
+        self.game, self.names, self.pairs, self.channel = game, tuple(names), pairs, channel
         self.draws = [draws(player(name, game)) for name in names]
-        self.units: list[Unit] | None = None
+        self.units: list[GamePair] | None = None
 
-    def games(self, meetings: Sequence[tuple[int, int, NetworkPlayer | NamedPlayer]], number: int) -> list[list[Unit]]:
-        """Plays the games of player a, made by the last of each meeting, against reference player b, first and second.
+    def games(
+        self, meetings: Sequence[tuple[int, int, NetworkPlayer | NamedPlayer]], number: int
+    ) -> list[list[GamePair]]:
+        """Plays games in both seats; a meeting is (player a, reference player b, maker of player a).
 
         Seeds and openings are those of evaluation `number`; no two games between players that draw nothing are the same.
         """
         pieces = []
         first, plies = SELECTION_SEED + number * self.pairs % SELECTION_SEEDS, plies_of(self.game, None)
-        for a, b, own in meetings:
+        for a, b, challenger in meetings:
             other = NamedPlayer(self.game, self.names[b])
-            drawing = self.draws[b] or (isinstance(own, NamedPlayer) and self.draws[a])
+            drawing = self.draws[b] or (isinstance(challenger, NamedPlayer) and self.draws[a])
             starts = starts_of(self.game, 2 * self.pairs, first, plies, drawing)[0]
-            pieces += [((a, b), partial(meet, self.game, (own, other), some)) for some in in_pieces(starts, BLOCK)]
-        units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
-        found = self.line.in_order(enumerate(piece for _, piece in pieces))
-        for (pair, _), returns in zip(pieces, found, strict=True):
-            units[pair] += [Unit(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
+            pieces += [
+                ((a, b), partial(meet, self.game, (challenger, other), some)) for some in in_pieces(starts, BLOCK)
+            ]
+        units: dict[tuple[int, int], list[GamePair]] = {(a, b): [] for a, b, _ in meetings}
+        results = self.channel.in_order(enumerate(piece for _, piece in pieces))
+        for (pair, _), returns in zip(pieces, results, strict=True):
+            units[pair] += [GamePair(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
         return list(units.values())
 
     def rating_of(self, newest: Learned, depth: int, options: Json, number: int) -> Logged:
         """Returns the logged values: Elo of a search over the first player, half its 95 % interval, points against each."""
         n = len(self.names)
         if self.units is None:
-            own = [(a, b, NamedPlayer(self.game, self.names[a])) for a, b in combinations(range(n), 2)]
-            self.units = [unit for units in self.games(own, 0) for unit in units]
-        logged, found = {}, list(self.units)
-        challenger = NetworkPlayer(self.line.share(newest), depth, options)
+            meetings = [(a, b, NamedPlayer(self.game, self.names[a])) for a, b in combinations(range(n), 2)]
+            self.units = [unit for units in self.games(meetings, 0) for unit in units]
+        logged, played = {}, list(self.units)
+        challenger = NetworkPlayer(self.channel.share(newest), depth, options)
         for b, units in enumerate(self.games([(n, b, challenger) for b in range(n)], number)):
-            found += units
-            tag = re.sub("[^a-z0-9.+]+", "_", self.names[b].lower())  # TensorBoard changes other signs
+            played += units
+            tag = re.sub("[^a-z0-9.+]+", "_", self.names[b].lower())  # TensorBoard replaces other characters
             logged[f"eval/points_{tag}"] = float(np.mean([u.points for u in units]) / 2)
-        elo, error = rate(n + 1, found, samples=SAMPLES).difference(n, 0)
+        elo, error = rate(n + 1, played, samples=SAMPLES).difference(n, 0)
         return {"eval/ladder_elo": elo, "eval/ladder_elo_error": error, **logged}

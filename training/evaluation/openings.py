@@ -17,12 +17,12 @@ from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u
 from leafwise.envs.core.errors import UserError
 
 OPENING, CHANCE, PLAYER = 1, 2, 3
-"""What the random numbers of a seed are for; each has a stream of its own."""
+"""Uses of a seed; each has its own random stream."""
 PLIES = 4
-"""Random decisions of an opening, unless it is said otherwise, in games without chance."""
+"""Default number of random decisions in openings of games without chance."""
 MOST_PLIES = 1000
 ATTEMPTS = 200
-"""Tries to find one more opening that is not finished and not yet there."""
+"""Number of tries to find one more opening that is unfinished and new."""
 
 
 def derived(seed: int, what: int) -> int:
@@ -61,25 +61,25 @@ def openings(game: Game, count: int, plies: int, seed: int) -> list[State]:
 
     Raises ValueError if every game is over by then.
     """
-    found: list[State] = []
+    positions: list[State] = []
     seen: set[bytes] = set()
     key = None if game.max_stages else least_row(game)
-    while len(found) < count:
-        stream = new_stream(derived(seed + len(found), OPENING))
+    while len(positions) < count:
+        stream = new_stream(derived(seed + len(positions), OPENING))
         tries = (random_opening(game, plies, stream) for _ in range(ATTEMPTS if plies or game.max_stages else 1))
         state = next((s for s in tries if not s.is_terminal and (key is None or key(s) not in seen)), None)
         if state is None:
             break
-        found.append(state)
+        positions.append(state)
         if key is not None:
             seen.add(key(state))
-    if not found:
+    if not positions:
         raise UserError(f"{game.name}: expected openings that leave something to play, got {plies} plies")
-    return found
+    return positions
 
 
 def least_row(game: Game) -> Callable[[State], bytes]:
-    """Returns a function from positions to bytes, the same for those that symmetries of the game turn into each other alone."""
+    """Returns a function from positions to bytes, which are equal exactly for positions that are equal under a symmetry."""
     count, transform = game.symmetry_count, game.symmetries.transform
     if count == 1:
         return lambda state: bytes(state.row.tobytes())

@@ -17,63 +17,63 @@ import numpy as np
 from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
-from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval, told_points
+from leafwise.training.evaluation.statistics import GamePair, Interval, points_and_wins, rate, returns_interval
 from leafwise.training.types import Json
 
 FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
 
 
-class Pace(NamedTuple):
-    """How long a player took for its turns: the decisions that it made in a row."""
+class TurnTimes(NamedTuple):
+    """Times of a player's turns. A turn is all decisions that it makes in a row."""
 
     turns: int = 0
     seconds: float = 0.0
     longest: float = 0.0
     """Seconds of the longest turn."""
 
-    def after(self, seconds: float, turn: float, begins: bool) -> Pace:
-        """Returns the times with one more decision of a turn that has taken `turn` seconds; `begins`: it was the first."""
-        return Pace(self.turns + begins, self.seconds + seconds, max(self.longest, turn))
+    def after(self, seconds: float, turn: float, begins: bool) -> TurnTimes:
+        """Adds a decision of a turn that has taken `turn` seconds so far; `begins`: it is the turn's first decision."""
+        return TurnTimes(self.turns + begins, self.seconds + seconds, max(self.longest, turn))
 
     @staticmethod
-    def of_all(paces: Iterable[Pace]) -> Pace:
-        """Returns that of several games."""
+    def of_all(paces: Iterable[TurnTimes]) -> TurnTimes:
+        """Combines the times of several games."""
         turns, seconds, longest = zip(*paces, strict=True)
-        return Pace(sum(turns), sum(seconds), max(longest))
+        return TurnTimes(sum(turns), sum(seconds), max(longest))
 
 
-NO_PACE = Pace()
+NO_TIMES = TurnTimes()
 
 
-class Figures(NamedTuple):
+class GameFigures(NamedTuple):
     """Figures of one game of the player."""
 
     score: float
-    """Its return."""
+    """Return of the player."""
     best_cell: int
     moves: int
     seconds: float
-    """Of the player, to choose."""
+    """Time of the player to choose."""
     record: str = ""
-    """The game as text, where it is kept."""
-    pace: Pace = NO_PACE
-    """Of the player."""
-    opponent_pace: Pace = NO_PACE
+    """The game as text, if requested."""
+    pace: TurnTimes = NO_TIMES
+    """Times of the player."""
+    opponent_pace: TurnTimes = NO_TIMES
     loser: int = -1
-    """Who gave the game away: 0 the player, 1 the opponent, -1 nobody."""
+    """Who lost by a fault: 0 the player, 1 the opponent, -1 nobody."""
     fault: str = ""
-    """How, in lines, the first of which says why."""
+    """The fault in lines; the first line gives the reason."""
 
     @staticmethod
-    def of_json(told: Sequence[Any]) -> Figures:
-        """Returns the figures that a file holds."""
-        found = Figures(*told)
-        return found._replace(pace=Pace(*found.pace), opponent_pace=Pace(*found.opponent_pace))
+    def of_json(entry: Sequence[Any]) -> GameFigures:
+        """Decodes the figures of a file."""
+        figures = GameFigures(*entry)
+        return figures._replace(pace=TurnTimes(*figures.pace), opponent_pace=TurnTimes(*figures.opponent_pace))
 
     @staticmethod
-    def by_seed(told: Json) -> dict[int, list[Figures]]:
-        """Returns the batches of games that a file holds, by the seed that each begins with."""
-        return {int(seed): [Figures.of_json(one) for one in batch] for seed, batch in told.items()}
+    def by_seed(batches: Json) -> dict[int, list[GameFigures]]:
+        """Decodes the batches of games of a file, by their first seeds."""
+        return {int(seed): [GameFigures.of_json(one) for one in batch] for seed, batch in batches.items()}
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class Fault:
 
     player: str
     seed: int
-    """Of the game's chance."""
+    """Seed of the game's chance."""
     seat: int
-    """Where it sat: 0 first, 1 second."""
+    """Seat of the player: 0 first, 1 second."""
     kind: FaultKind
     what: str
-    """Why, in one line."""
+    """Reason, in one line."""
     report: str = ""
-    """More lines for who wrote the player: a traceback, the position."""
+    """More lines for the player's author: traceback, position."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +108,15 @@ class Evaluation:
     opponent: str | None = None
     records: tuple[str, ...] = ()
     """Every game as text (`leafwise.envs.core.play.gamefile`), where it was to be kept."""
-    pace: Pace = NO_PACE
+    pace: TurnTimes = NO_TIMES
     """Time of the player's turns."""
-    opponent_pace: Pace = NO_PACE
+    opponent_pace: TurnTimes = NO_TIMES
     faults: tuple[Fault, ...] = ()
     """The games that a player gave away, in the order of their seeds."""
     return_range: tuple[float, float] = (-np.inf, np.inf)
     """Of the game: it says what kind of interval the mean has."""
     asked: int = 0
-    """Games that were asked for, where there are fewer different ones than that."""
+    """Requested number of games; `scores` has fewer if there are not that many different ones."""
     plies: int = 0
     """Random decisions that the games against an opponent begin with."""
     openings: int = 0
@@ -142,16 +142,16 @@ class Evaluation:
     def told_points(self) -> Json:
         """Returns points a game and the share of games won against an opponent, with intervals, by the names that files have."""
         wins = (self.scores > 0).reshape(-1, 2).mean(axis=1)
-        return told_points(self.by_seed, wins, self.return_range)
+        return points_and_wins(self.by_seed, wins, self.return_range)
 
     def elo(self) -> tuple[float, float]:
         """Returns the Elo difference to the opponent and half its 95 % interval, by the module `elo`."""
-        units = [Unit(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
+        units = [GamePair(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
         return rate(2, units).difference(0, 1)
 
 
 SAVE_SECONDS = 2.0
-"""Between two times that games are written as they are played."""
+"""Minimum time between two writes of the file while games are played."""
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -159,9 +159,9 @@ V = TypeVar("V")
 class GameStore(dict[K, V]):
     """Stores games or results by key: a seed, the players and the round, or a name.
 
-    The file is a JSON object: `about`, what the games are of, beside the games `under` a name ("": the games alone). `encode` and
-    `decode` say how the games are written. A file about something else is refused, or with `anew` left alone until the first
-    games are written over it.
+    The file is a JSON object with the entries of `about`, which identify the games, and the games `under` a name ("": the games
+    alone). `encode` and `decode` convert the games. A file with other entries is refused, or with `anew` replaced at the first
+    write.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class GameStore(dict[K, V]):
         self.read(self.file)
 
     def read(self, path: Path, *, anew: bool = False) -> None:
-        """Loads the games of a file; for a file of something else it raises ValueError, or with `anew` loads none."""
+        """Loads the games of a file; for a file of other games it raises ValueError, or with `anew` loads none."""
         try:
             old = json.loads(read_text(path))
             wrong = [(name, value, old.get(name)) for name, value in self.about.items() if old.get(name) != value]
@@ -201,7 +201,7 @@ class GameStore(dict[K, V]):
         self.update(games)
 
     def add(self, key: K, games: V, beside: Json | None = None) -> None:
-        """Adds games. A file has them shortly after, a device or a pipe at the end."""
+        """Adds games. A file gets them shortly after; a device or pipe gets them at the end."""
         self[key] = games
         if self.file and time.monotonic() - self._saved > SAVE_SECONDS and not is_stream(self.file):
             self.save(beside)

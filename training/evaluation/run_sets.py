@@ -1,10 +1,10 @@
 """Compares sets of training runs by the scores of all their runs, not of a single seed.
 
 Source: Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021. The interquartile mean
-is that of the middle half of all scores. The probability of improvement is that of a run of one set to beat one of the other in the
-same game. A performance profile is the share of the runs above each score. All have 95 % intervals by a bootstrap stratified by
-games: the runs of each game are drawn anew among themselves. With one game that is a plain bootstrap over its runs, that is over
-training seeds. Of few runs a bootstrap's interval covers less than it says.
+is the mean of the middle half of all scores. The probability of improvement is the probability that a run of one set beats a run of
+the other in the same game. A performance profile is the share of the runs above each score. All have 95 % intervals by a bootstrap
+stratified by games: the runs of each game are resampled. With one game this is a plain bootstrap over its runs, that is over
+training seeds. With few runs the intervals cover less than 95 %.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Scores = Sequence[Floats]
 """For each game the scores of its runs, [..., runs]."""
 SAMPLES = 2000
 QUARTER = 0.25
-"""Share of the scores that the interquartile mean leaves out at either end."""
+"""Share of the scores that the interquartile mean omits at either end."""
 
 
 class Estimate(NamedTuple):
@@ -40,19 +40,19 @@ class Estimate(NamedTuple):
 
 def interquartile_mean(scores: Scores) -> Floats:
     """Returns the mean of the middle half of all scores."""
-    from scipy.stats import trim_mean  # which takes a while to import
+    from scipy.stats import trim_mean  # slow to import
 
     return np.asarray(trim_mean(np.concatenate(scores, axis=-1), QUARTER, axis=-1))
 
 
 def improvement(first: Scores, second: Scores) -> Floats:
-    """Returns the probability that a run of the first set beats one of the second in the same game; equal ones count half."""
+    """Returns the probability that a run of the first set beats one of the second in the same game; ties count half."""
     signs = [np.sign(a[..., :, None] - b[..., None, :]) for a, b in zip(first, second, strict=True)]
     return np.asarray((1 + np.mean([sign.mean(axis=(-2, -1)) for sign in signs], axis=0)) / 2)
 
 
 def profile(levels: Floats) -> Callable[[Scores], Floats]:
-    """Returns the function that says which share of the runs is above each of the levels, [..., levels]."""
+    """Returns a function from scores to the share of the runs above each level, [..., levels]."""
     return lambda scores: (np.concatenate(scores, axis=-1)[..., None] > levels).mean(axis=-2)
 
 
@@ -64,19 +64,18 @@ def estimate(statistic: Callable[..., Floats], *sets: Scores, seed: int = 0) -> 
 
 
 def runs_in(folder: Path) -> dict[Game, list[Path]]:
-    """Returns the finished runs below a folder, by the game that they learned; raises ValueError for none, and for one that is not
-    over."""
-    found: dict[Game, list[Path]] = {}
+    """Returns the finished runs below a folder, by game; raises ValueError for no run and for an unfinished one."""
+    runs: dict[Game, list[Path]] = {}
     for path in sorted(file.parent for file in folder.rglob(CONFIG)):
         if not (path / "results.json").exists():
             raise UserError(
                 f"expected finished runs in {str(folder)!r}, {path.name} is not finished: continue with --resume"
             )
         options = options_of(path)
-        found.setdefault(find_variant(options.get("game", ""), options.get("variant", "")), []).append(path)
-    if not found:
+        runs.setdefault(find_variant(options.get("game", ""), options.get("variant", "")), []).append(path)
+    if not runs:
         raise UserError(f"expected a folder with runs in it, as leafwise train --seeds writes one, got {str(folder)!r}")
-    return found
+    return runs
 
 
 def played(game: Game, player: str, games: int, seed: int, **where: Any) -> float:
@@ -84,10 +83,10 @@ def played(game: Game, player: str, games: int, seed: int, **where: Any) -> floa
 
     `where` are the other options of `evaluate`. Raises ValueError for a player that fails in one of them.
     """
-    found = evaluate(game, player, games, seed, **where)
-    for fault in found.faults:
+    evaluation = evaluate(game, player, games, seed, **where)
+    for fault in evaluation.faults:
         raise UserError(f"expected players without faults, got {fault.kind} of {fault.player}: {fault.what}")
-    return (1 + found.mean) / 2 if game.players == 2 else found.mean
+    return (1 + evaluation.mean) / 2 if game.players == 2 else evaluation.mean
 
 
 def scores_in(
@@ -95,22 +94,22 @@ def scores_in(
 ) -> dict[Game, list[Floats]]:
     """Returns for each game the scores of the runs in each folder, all in the same games; RUN in `player` stands for a run.
 
-    Points of several games are put together as shares of the way from the score of `random` (0) to that of `greedy` (1). `games`
-    are how many, and the first seed. Raises ValueError for folders whose runs learned different games.
+    Scores of several games are normalized: `random` has 0, `greedy` has 1. `games` is the number of games and the first seed.
+    Raises ValueError for folders whose runs learned different games.
     """
     sets = [runs_in(folder) for folder in folders]
     if not sets or any(one.keys() != sets[0].keys() for one in sets):
         names = " and ".join(" with ".join(sorted(map(repr, one))) for one in sets) or "none"
         raise UserError(f"expected sets of runs that learned the same games, got {names}")
-    found = {}
+    scores_by_game = {}
     for game in sets[0]:
-        told = {**where, "opponent": opponent if game.players == 2 else None}
+        options = {**where, "opponent": opponent if game.players == 2 else None}
         scores = [
-            np.array([played(game, player.replace("RUN", str(run)), *games, **told) for run in one[game]])
+            np.array([played(game, player.replace("RUN", str(run)), *games, **options) for run in one[game]])
             for one in sets
         ]
         if len(sets[0]) > 1 and game.players == 1:
-            low, high = (played(game, name, *games, **told) for name in ("random", "greedy"))
-            scores = [(own - low) / (high - low) for own in scores]
-        found[game] = scores
-    return found
+            low, high = (played(game, name, *games, **options) for name in ("random", "greedy"))
+            scores = [(run_scores - low) / (high - low) for run_scores in scores]
+        scores_by_game[game] = scores
+    return scores_by_game

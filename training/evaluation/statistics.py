@@ -1,15 +1,14 @@
 """95 % intervals of means, Elo ratings, and a sequential test that finds the better of two players with few games.
 
-Intervals: one function for each kind of sample, and what each takes for granted. `mean_interval` is for scores, `share_interval`
-for single games that are won or not, `points_interval` for games with draws and for pairs of games, `ratio_interval` for cases that
-come in groups. All assume that the units of a sample are drawn independently of each other: a unit is a game, or the pair of games
-that share an opening.
+There is one function of intervals for each kind of sample. `mean_interval` is for scores, `share_interval` for single games that
+are won or not, `points_interval` for games with draws and for pairs of games, `ratio_interval` for cases in groups. All assume that
+the units of a sample are independent: a unit is a game, or the pair of games that share an opening.
 
-Elo ratings of two or more players, from games that were played in pairs. A pair of games, one from each seat of an opening, has
-five possible results: 0, 1/4, 1/2, 3/4 or all of its points. How probable each is between two players gets a Dirichlet
-distribution: what was seen, and a prior worth one pair, spread evenly. Its mean is what the ratings are fitted to (Bradley and
-Terry's model, a draw being half a win, by Newton's method); the errors are the spread of the fits to shares drawn from it. So games
-of one pair need not be independent, and a player who won everything has a finite rating whose error says how little is known.
+Elo ratings of two or more players come from games that were played in pairs. A pair of games, one from each seat of an opening, has
+five possible results: 0, 1/4, 1/2, 3/4 or all of its points. Their probabilities between two players have a Dirichlet distribution:
+the observed counts plus a prior worth one pair, spread evenly. The ratings are fitted to its mean by Newton's method, in Bradley
+and Terry's model with a draw as half a win. The errors are the spread of fits to shares drawn from the distribution. So the games
+of a pair need not be independent, and a player who won everything has a finite rating with a large error.
 
 Sources: Student, "The probable error of a mean", Biometrika 6, 1908; Wilson, "Probable inference, the law of succession, and
 statistical inference", JASA 22, 1927; Cochran, "Sampling techniques", 1977, chapter 6 for ratios; Bradley and Terry, "Rank analysis
@@ -34,15 +33,15 @@ Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
 QUANTILE = 1.959963984540054
-"""What a standard normal number is below with probability (1 + CONFIDENCE) / 2."""
+"""Quantile of the standard normal distribution at (1 + CONFIDENCE) / 2."""
 NO_INTERVAL: Interval = (math.nan, math.nan)
-"""What stands for the interval of values that say nothing of their spread: a single one, or values that are all alike."""
+"""Interval of values without a known spread: a single value, or values that are all equal."""
 
 
 def mean_interval(values: Floats) -> Interval:
-    """Returns the 95 % t interval of the mean of values [n]; `NO_INTERVAL` of a single value or of values that are all alike.
+    """Returns the 95 % t interval of the mean of values [n]; `NO_INTERVAL` for a single value or equal values.
 
-    It takes the mean to be normally distributed. Of few values from a skewed distribution it covers less than it says.
+    It assumes a normally distributed mean. For few values of a skewed distribution it covers less than 95 %.
     """
     n = len(values)
     if n < 2 or (values == values[0]).all():
@@ -53,7 +52,7 @@ def mean_interval(values: Floats) -> Interval:
 
 def error_half(error: float, n: int) -> float:
     """Returns half the width of the t interval of the mean of n values, at least 2, from the mean's standard error."""
-    from scipy.special import stdtrit  # which takes a while to import
+    from scipy.special import stdtrit  # slow to import
 
     return error * float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
 
@@ -71,8 +70,8 @@ def share_interval(wins: float, games: int) -> Interval:
 def points_interval(shares: Floats) -> Interval:
     """Returns the 95 % interval of the mean of shares of the points, 0 to 1, [n]: of games with draws, or of pairs of games.
 
-    It is the t interval over the units, within 0 to 1, and holds Wilson's of as many units: few units that are alike, or
-    nearly so, do not say that all others are.
+    It is the t interval over the units, within 0 to 1, extended to contain Wilson's interval of as many units. So a few units
+    that are nearly equal do not give a short interval.
     """
     n = len(shares)
     low, high = share_interval(float(shares.sum()), n)
@@ -89,8 +88,8 @@ def results_interval(results: Floats) -> Interval:
 def returns_interval(returns: Floats, span: tuple[float, float]) -> Interval:
     """Returns the 95 % interval of the mean return of a game whose returns lie within `span`.
 
-    `results_interval` where games are won, drawn or lost (-1 to 1), `share_interval` where each is won (1) or not (0 of 0 to 1),
-    `mean_interval` of all other scores, within `span`.
+    It is `results_interval` for games that are won, drawn or lost (-1 to 1), and `share_interval` for games that are won (1) or not
+    (0). For all other scores it is `mean_interval`, within `span`.
     """
     if span == (-1.0, 1.0):
         return results_interval(returns)
@@ -100,19 +99,19 @@ def returns_interval(returns: Floats, span: tuple[float, float]) -> Interval:
     return float(low), float(high)
 
 
-def told_points(returns: Floats, wins: Floats, span: tuple[float, float]) -> dict[str, float | None]:
+def points_and_wins(returns: Floats, wins: Floats, span: tuple[float, float]) -> dict[str, float | None]:
     """Returns points per game and the share of games won, each with its 95 % interval, by their names in files.
 
     `returns` and `wins` (1 for a win, else 0) are means over units, games or pairs of games, [n]; all None without any.
     """
-    told: dict[str, float | None] = {}
+    figures: dict[str, float | None] = {}
     for name, mean, values in (("points", "points_per_game", returns), ("win", "win_share", wins)):
         interval = NO_INTERVAL
         if len(values):
             interval = points_interval(values) if name == "win" else returns_interval(values, span)
-        told |= {mean: float(values.mean()) if len(values) else None}
-        told |= {f"{name}_{bound}": value for bound, value in bounds(interval).items()}
-    return told
+        figures |= {mean: float(values.mean()) if len(values) else None}
+        figures |= {f"{name}_{bound}": value for bound, value in bounds(interval).items()}
+    return figures
 
 
 def ratio_interval(sums: Floats, counts: Floats) -> Interval:
@@ -147,7 +146,7 @@ def interval_text(low: float | None, high: float | None, form: str) -> str:
 
 
 LEAST_PAIRS = 50
-"""Pairs before which no decision is made: the approximation needs a spread that is known."""
+"""Minimum number of pairs before a decision, because the approximation needs a known spread."""
 
 
 def expected_share(elo: float) -> float:
@@ -167,7 +166,7 @@ class SequentialTest:
         """Returns the logarithm of how much likelier `elo1` makes the results; shares of the points in pairs of games, 0 to 1."""
         if len(pairs) < LEAST_PAIRS:
             return 0.0
-        variance = max(float(pairs.var()), 1 / len(pairs))  # all pairs alike is luck too
+        variance = max(float(pairs.var()), 1 / len(pairs))  # equal pairs happen by luck too
         low, high = expected_share(self.elo0), expected_share(self.elo1)
         return len(pairs) * (high - low) * (2 * float(pairs.mean()) - low - high) / (2 * variance)
 
@@ -178,24 +177,24 @@ class SequentialTest:
 
 
 SHARES = np.linspace(0, 1, 5)
-"""What a player can get of the points of a pair of games."""
+"""Possible shares of the points of a pair of games."""
 PRIOR = 0.2
-"""Pairs of games with each of those results, added to what two players who met have played."""
+"""Prior: number of pairs of games with each result, added to the games of two players."""
 SURE = 1e-6
-"""Shares that are drawn keep so far from 0 and 1: 2,400 Elo."""
+"""Minimum distance of sampled shares from 0 and 1: 2,400 Elo."""
 SCALE = 400 / math.log(10)
-"""Elo points of one unit of the logistic law."""
+"""Elo points per unit of the logistic function."""
 SAMPLES = 1000
 STEPS = 60
 
 
-class Unit(NamedTuple):
-    """Games with common luck: the two of an opening, one from each seat."""
+class GamePair(NamedTuple):
+    """Games that share an opening: one from each seat, or a single one. They are one independent unit."""
 
     first: int
     second: int
     points: float
-    """Of `first`: 1 for a win, 1/2 for a draw."""
+    """Points of `first`: 1 for a win, 1/2 for a draw."""
     games: int
 
 
@@ -218,7 +217,7 @@ class Ratings(NamedTuple):
 
 
 def sampled_interval(samples: Floats) -> tuple[Any, Any]:
-    """Returns what the middle 95 % of samples, [n, ...], lie between, [...] each."""
+    """Returns the bounds of the middle 95 % of samples [n, ...], [...] each."""
     low, high = np.quantile(samples, (0.025, 0.975), axis=0)
     return low, high
 
@@ -242,7 +241,7 @@ def fit(points: Floats, games: Floats) -> Floats:
         slope = (points - games * expected).sum(axis=-1)
         weight = games * expected * (1 - expected)
         curvature = identity * weight.sum(axis=-1)[..., None] - weight
-        # the mean of players who met is free: a tiny pull to 0 settles it
+        # Players who met determine differences only; a tiny pull to 0 fixes their mean
         step = np.linalg.solve(curvature + 1e-9 * identity, slope[..., None])[..., 0]
         ratings += np.clip(step, -1, 1)
         if np.abs(step).max(initial=0.0) < 1e-9:
@@ -250,10 +249,10 @@ def fit(points: Floats, games: Floats) -> Floats:
     return SCALE * (ratings - ratings.mean(axis=-1, keepdims=True))
 
 
-def rate(players: int, units: Sequence[Unit], seed: int = 0, samples: int = SAMPLES) -> Ratings:
+def rate(players: int, units: Sequence[GamePair], seed: int = 0, samples: int = SAMPLES) -> Ratings:
     """Returns the ratings of players 0 to `players` - 1; `seed` and `samples` are those of the errors."""
     rng = np.random.default_rng(seed)
-    points, games = np.zeros((2, 1 + samples, players, players))  # the mean comes first
+    points, games = np.zeros((2, 1 + samples, players, players))  # index 0: the mean
     seen: dict[tuple[int, int], Floats] = {}
     for unit in units:
         i, j, got = unit.first, unit.second, unit.points

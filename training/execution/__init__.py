@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from leafwise.envs.core.errors import UserError
-from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Here, P, R
+from leafwise.training.execution.executor import AUTO, LOCAL, Executor, P, R, SerialExecutor
 
 MOST_PROCESSES = 1024
-"""What may be asked for at most."""
+"""Maximum number of processes."""
 ADDRESS = re.compile(r"[\w.-]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 
 
-def check_places(processes: int, cluster: str) -> None:
+def check_backend(processes: int, cluster: str) -> None:
     """Raises ValueError for a wrong number of processes or an invalid cluster."""
     if not 1 <= processes <= MOST_PROCESSES:
         raise UserError(f"expected 1 to {MOST_PROCESSES:,} processes, got {processes!r}")
@@ -35,29 +35,29 @@ def check_places(processes: int, cluster: str) -> None:
 def executor_for(work: Callable[[P], R], processes: int = 1, cluster: str = "", pieces: int = 0) -> Executor[P, R]:
     """Returns an executor for some work: a module's function, a `partial` of one, or a callable object that pickles.
 
-    An object may have a method `warm`, which brings what it has to compile. `cluster` is "auto" for the Ray cluster that
-    this machine belongs to, "local" for one of `processes` cores of this machine (1: all of them) that ends with this process, or
-    HOST:PORT; "" is none. Where it is said that there are few `pieces`, no more processes are started.
+    An object may have a method `warm`, which compiles or loads its code. `cluster` is "" for none, "auto" for the Ray cluster that
+    this machine belongs to, HOST:PORT, or "local". A local cluster has `processes` cores of this machine (1: all of them) and
+    ends with this process. `pieces` limits the number of processes; 0 means no limit.
 
-    Raises ValueError as `check_places` does, and Unfit for a cluster that cannot do it.
+    Raises ValueError as `check_backend` does, and IncompatibleWorker for a cluster that is missing or does not fit.
     """
-    check_places(processes, cluster)
+    check_backend(processes, cluster)
     if cluster:
-        from leafwise.training.execution.cluster import Cluster, connect
+        from leafwise.training.execution.cluster import RayExecutor, connect
 
         connect(cluster, processes)
-        return Cluster(work)
+        return RayExecutor(work)
     processes = min(processes, pieces or processes)
     if processes == 1:
-        return Here(work)
-    from leafwise.training.execution.processes import Processes
+        return SerialExecutor(work)
+    from leafwise.training.execution.processes import ProcessExecutor
 
-    return Processes(work, processes)
+    return ProcessExecutor(work, processes)
 
 
-def in_pieces(things: Sequence[Any], size: int) -> list[Any]:
+def in_pieces(sequence: Sequence[Any], size: int) -> list[Any]:
     """Splits a sequence into slices of equal length; the last may be shorter."""
-    return [things[k : k + size] for k in range(0, len(things), size)]
+    return [sequence[k : k + size] for k in range(0, len(sequence), size)]
 
 
 def map_pieces(work: Callable[[P], R], pieces: Sequence[P], processes: int = 1, cluster: str = "") -> Iterator[R]:

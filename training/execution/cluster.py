@@ -1,7 +1,7 @@
 """Runs pieces as tasks of a Ray cluster. A piece that is lost with its process or machine is submitted again.
 
-All machines must run the same versions and the same sources of the package and of external games. Only this module imports Ray,
-and it is imported only if a command names a cluster.
+All machines must run the same versions and the same sources of the package and of external games. Only this module imports Ray.
+It is imported only if a command names a cluster.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import INHERITED, NETWORKS
-from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Lost, P, R, Shared, Unfit
+from leafwise.training.execution.executor import AUTO, LOCAL, Executor, IncompatibleWorker, P, R, Ref, WorkerLost
 from leafwise.training.execution.processes import known, warm
 from leafwise.training.types import Json
 
@@ -50,18 +50,18 @@ PACKAGE = Path(__file__).resolve().parents[2]
 FOLDERS = ("envs", "search", "models", "training", "experiments")
 
 
-def sources(*places: Path) -> str:
-    """Returns a hash of the Python sources in folders, or of files."""
+def sources(*paths: Path) -> str:
+    """Returns a hash of Python files and of those in folders."""
     digest = hashlib.sha256()
-    for place in places:
-        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    for path in paths:
+        files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
         for file in files:
-            digest.update(file.relative_to(place.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+            digest.update(file.relative_to(path.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 
 @functools.cache
-def _own() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     packages = {name: version(name) for name in ("leafwise", "numpy", "numba")}
     return {"Python": platform.python_version(), **packages, "sources": sources(*(PACKAGE / name for name in FOLDERS))}
 
@@ -70,9 +70,9 @@ def identity() -> dict[str, str]:
     """Returns versions and source hashes of this process, by name."""
     from leafwise.envs.registry import listed
 
-    games = {name: told["module"] for name, told in json.loads(added()[INHERITED]).items()}
-    games |= {name: told.module for name, told in listed().items() if told.plugin}
-    return _own() | {f"game {name}": _source_of(module) for name, module in games.items()}
+    games = {name: info["module"] for name, info in json.loads(added_modules()[INHERITED]).items()}
+    games |= {name: info.module for name, info in listed().items() if info.plugin}
+    return _versions() | {f"game {name}": _source_of(module) for name, module in games.items()}
 
 
 def _source_of(module: str) -> str:
@@ -84,171 +84,169 @@ def _source_of(module: str) -> str:
     return sources(file.parent if file.name == "__init__.py" else file)
 
 
-def added() -> dict[str, str]:
-    """Returns environment variables with the games and networks that the command line added."""
+def added_modules() -> dict[str, str]:
+    """Returns the environment variables that name the games and networks added on the command line."""
     return {name: os.environ.get(name, "{}") for name in (INHERITED, NETWORKS)}
 
 
-def take_added(told: dict[str, str], where: str) -> None:
-    """Registers here what the driver's command line added; the files have the same path on each machine.
+def register_added(modules: dict[str, str], where: str) -> None:
+    """Registers the games and networks that the driver's command line added.
 
-    Raises Unfit where it does not.
+    Raises IncompatibleWorker if a file is missing; it must have the same path on each machine.
     """
     from leafwise.envs.plugins import module_name
     from leafwise.envs.registry import listed
 
-    if added() != told:
-        os.environ.update(told)
+    if added_modules() != modules:
+        os.environ.update(modules)
         listed.cache_clear()
-    games, networks = (json.loads(told[name]).values() for name in (INHERITED, NETWORKS))
+    games, networks = (json.loads(modules[name]).values() for name in (INHERITED, NETWORKS))
     for source in (*(game["source"] for game in games), *networks):
         try:
             module_name(source)
         except UserError as problem:
-            raise Unfit(f"{problem}, on {where}") from None
+            raise IncompatibleWorker(f"{problem}, on {where}") from None
 
 
 def check_identity(expected: Mapping[str, str], where: str) -> None:
-    """Raises Unfit in one line if versions or sources differ from the driver's; `where` names this machine."""
-    own = identity()
-    for name, wanted in expected.items():
-        if own.get(name) != wanted:
-            raise Unfit(f"expected {name} {wanted} on {where} as on the driver, got {own.get(name, 'none')}")
+    """Raises IncompatibleWorker in one line if versions or sources differ from the driver's; `where` names this machine."""
+    here = identity()
+    for name, required in expected.items():
+        if here.get(name) != required:
+            raise IncompatibleWorker(
+                f"expected {name} {required} on {where} as on the driver, got {here.get(name, 'none')}"
+            )
 
 
 T = TypeVar("T")
 GONE = (WorkerCrashedError, NodeDiedError, ObjectLostError, OutOfMemoryError)
-"""What is raised for a piece whose process or machine is gone."""
+"""Errors of a piece whose process or machine was lost."""
 MOST_LOSSES = 5
-"""Times that a piece may be lost."""
+"""Maximum number of times that a piece may be lost."""
 STORE_BYTES = 100 * 2**20
-"""Memory for shared objects of a local cluster: networks, and results on their way."""
+"""Memory of a local cluster for shared objects and results."""
 CONNECT_SECONDS = 10.0
-"""What the head of a cluster may take to answer."""
+"""Timeout for the connection to the head of a cluster."""
 LOOK_SECONDS = 5.0
-"""Between two looks at how many cores the cluster has."""
+"""Time between two queries for the number of cores."""
 _numbers = itertools.count()
 
 
 def connect(cluster: str, processes: int = 1) -> None:
     """Connects this process to a cluster or starts a local one; the connection lasts until the process ends.
 
-    Raises Unfit where there is no such cluster.
+    Raises IncompatibleWorker if there is no such cluster.
     """
     if ray.is_initialized():
         return
-    if cluster not in (AUTO, LOCAL):  # where nobody listens, Ray would try for minutes
+    if cluster not in (AUTO, LOCAL):  # without a listener Ray would retry for minutes
         host, _, port = cluster.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
         except (OSError, OverflowError) as problem:
-            raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
+            raise IncompatibleWorker(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: Json = {"address": cluster}
     if cluster == LOCAL:
-        os.environ.setdefault(
-            "RAY_worker_niceness", "0"
-        )  # a local cluster is as urgent as processes would be; Ray's default is 15
+        os.environ.setdefault("RAY_worker_niceness", "0")  # same priority as plain processes; Ray's default is 15
         cores = processes if processes > 1 else os.cpu_count() or 1
         options |= {"num_cpus": cores, "object_store_memory": STORE_BYTES, "include_dashboard": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR, configure_logging=True)
-        except (
-            Exception
-        ) as problem:  # where a machine is too busy to start one in time, Ray raises nothing more special
-            said = " ".join(str(problem).split())
-            raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {said:.200}") from None
+        except Exception as problem:  # Ray has no special error for a machine that is too busy
+            reason = " ".join(str(problem).split())
+            raise IncompatibleWorker(f"expected a Ray cluster that runs, got {cluster!r}: {reason:.200}") from None
 
 
-class Pickler(pickle.Pickler):
-    """Names what is of a module that runs as `__main__` by its own name: that of the processes of a cluster is another."""
+class MainModulePickler(pickle.Pickler):
+    """Pickles objects of a module that runs as `__main__` by the module's own name, because workers have another `__main__`."""
 
     def reducer_override(self, thing: Any) -> Any:
-        """Returns how a function or class of that module is found."""
+        """Returns the import that finds a function or class of that module."""
         main = sys.modules["__main__"]
-        own = isinstance(thing, (type, FunctionType)) and thing.__module__ == "__main__"
-        if own and main.__spec__ is not None:
+        in_main = isinstance(thing, (type, FunctionType)) and thing.__module__ == "__main__"
+        if in_main and main.__spec__ is not None:
             return named, (main.__spec__.name, thing.__qualname__)
         return NotImplemented
 
 
 def named(module: str, name: str) -> Any:
-    """Returns what has a name in a module."""
+    """Returns the object with a qualified name in a module."""
     return operator.attrgetter(name)(importlib.import_module(module))
 
 
 def pickled(thing: Any) -> bytes:
     """Pickles an object for processes of the cluster."""
     stream = io.BytesIO()
-    Pickler(stream).dump(thing)
+    MainModulePickler(stream).dump(thing)
     return stream.getvalue()
 
 
-class Put(Generic[T]):
+class RayRef(Generic[T]):
     """Reference to an object in the cluster's memory; each machine fetches it once, each process unpickles it once."""
 
     def __init__(self, thing: T) -> None:
         self.ident = f"{ray.get_runtime_context().get_job_id()}-{next(_numbers)}"
-        self.place = ray.put(pickled(thing))
+        self.data = ray.put(pickled(thing))
 
     def get(self) -> T:
         """Returns the object."""
         return self._known(lambda thing: None)
 
     def work(self) -> T:
-        """Returns the object, which is work; the first call also loads its code."""
+        """Returns the object, which is the work; the first call also loads its code."""
         return self._known(warm)
 
     def _known(self, begin: Callable[[Any], None]) -> T:
-        return known(self.ident, lambda: pickle.loads(ray.get(self.place)), begin)
+        return known(self.ident, lambda: pickle.loads(ray.get(self.data)), begin)
 
 
-class Cluster(Executor[P, R]):
+class RayExecutor(Executor[P, R]):
     """Runs pieces on the cores of a Ray cluster."""
 
     def __init__(self, work: Callable[[P], R]) -> None:
-        """Checks versions and sources of each machine, and warms each up."""
-        self._told = identity(), added()
-        self._work = Put(work)
+        """Checks versions and sources of each machine and warms it up."""
+        self._required = identity(), added_modules()
+        self._work = RayRef(work)
         self._task = ray.remote(num_cpus=1, max_retries=0)(task)
         self._pieces: dict[int, P] = {}
         self._keys: dict[Any, int] = {}
         self._losses: Counter[int] = Counter()
-        self._looked = 0.0
+        self._checked_at = 0.0
         self._cores = 1
         self._check_machines()
 
     def _check_machines(self) -> None:
-        """Checks and warms up every machine; raises Unfit for the first that does not fit."""
-        probe = ray.remote(num_cpus=1, max_retries=0)(_probe(*self._told))
+        """Checks and warms up every machine; raises IncompatibleWorker for the first that does not fit."""
+        probe = ray.remote(num_cpus=1, max_retries=0)(_probe(*self._required))
         nodes = [n["NodeID"] for n in ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) >= 1]
         for call in (
             lambda on: probe.options(**on).remote(),
-            lambda on: self._task.options(**on).remote(*self._told, self._work),
+            lambda on: self._task.options(**on).remote(*self._required, self._work),
         ):
             tasks = [call({"scheduling_strategy": NodeAffinitySchedulingStrategy(n, soft=False)}) for n in nodes]
-            for one in tasks:
+            for probed in tasks:
                 try:
-                    self._got(one)
-                except (*GONE, TaskUnschedulableError):  # a machine that has just gone
+                    self._result(probed)
+                except (*GONE, TaskUnschedulableError):  # the machine was just lost
                     continue
                 except ImportError as missing:
-                    raise Unfit(str(missing)) from None
+                    raise IncompatibleWorker(str(missing)) from None
 
     @property
     def slots(self) -> int:  # type: ignore[override]
         """Current number of cores of the cluster."""
-        if time.monotonic() - self._looked > LOOK_SECONDS:
-            self._looked, self._cores = time.monotonic(), max(1, int(ray.cluster_resources().get("CPU", 1)))
+        if time.monotonic() - self._checked_at > LOOK_SECONDS:
+            self._checked_at, self._cores = time.monotonic(), max(1, int(ray.cluster_resources().get("CPU", 1)))
         return self._cores
 
     def submit(self, key: int, piece: P) -> None:
         """Submits a piece."""
         self._pieces[key] = piece
-        self._keys[self._task.remote(*self._told, self._work, piece)] = key
+        self._keys[self._task.remote(*self._required, self._work, piece)] = key
 
     def next(self) -> tuple[int, R]:
         """Waits for a finished piece; returns its key and result."""
@@ -256,14 +254,14 @@ class Cluster(Executor[P, R]):
             (task,), _ = ray.wait(list(self._keys), num_returns=1)
             key = self._keys.pop(task)
             try:
-                result = self._got(task)
+                result = self._result(task)
             except GONE as problem:
                 self._losses[key] += 1
                 self.repeated += 1
                 if self._losses[key] > MOST_LOSSES:
-                    said = " ".join(str(problem).split())
-                    raise Lost(
-                        f"expected work that leaves its process alive, got one lost {MOST_LOSSES} times: {said:.200}"
+                    reason = " ".join(str(problem).split())
+                    raise WorkerLost(
+                        f"expected work that leaves its process alive, got one lost {MOST_LOSSES} times: {reason:.200}"
                     ) from None
                 self.submit(key, self._pieces[key])
             else:
@@ -272,7 +270,7 @@ class Cluster(Executor[P, R]):
                 return key, result
 
     @staticmethod
-    def _got(task: Any) -> Any:
+    def _result(task: Any) -> Any:
         """Returns what a task returned, or raises what it raised."""
         try:
             return ray.get(task)
@@ -294,13 +292,13 @@ class Cluster(Executor[P, R]):
                 del self._keys[one], self._pieces[key]
                 self._losses.pop(key, None)
 
-    def share(self, thing: T) -> Shared[T]:
+    def share(self, thing: T) -> Ref[T]:
         """Puts an object into the cluster's memory."""
-        return Put(thing)
+        return RayRef(thing)
 
 
-def _probe(told: dict[str, str], others: dict[str, str]) -> Callable[[], None]:
-    """Returns a function that checks a machine; it is sent by value, because leafwise may be missing there."""
+def _probe(versions: dict[str, str], modules: dict[str, str]) -> Callable[[], None]:
+    """Returns a function that checks a machine; Ray sends it by value, because leafwise may be missing there."""
 
     def probe() -> None:
         try:
@@ -308,25 +306,25 @@ def _probe(told: dict[str, str], others: dict[str, str]) -> Callable[[], None]:
         except ImportError as missing:
             where = ray.util.get_node_ip_address()
             raise ImportError(
-                f"expected leafwise {told['leafwise']} on the machine {where}, got none: {missing}"
+                f"expected leafwise {versions['leafwise']} on the machine {where}, got none: {missing}"
             ) from None
-        prepare(told, others)
+        prepare(versions, modules)
 
     return probe
 
 
-def prepare(told: dict[str, str], others: dict[str, str]) -> None:
-    """Checks versions and sources of this process at first use; raises Unfit."""
-    if (told, others) != _prepared.get("for"):
+def prepare(versions: dict[str, str], modules: dict[str, str]) -> None:
+    """Checks versions and sources of this process at first use; raises IncompatibleWorker."""
+    if (versions, modules) != _prepared.get("for"):
         where = f"the machine {ray.util.get_node_ip_address()}"
-        take_added(others, where)
-        check_identity(told, where)
-        _prepared["for"] = told, others
+        register_added(modules, where)
+        check_identity(versions, where)
+        _prepared["for"] = versions, modules
 
 
-def task(told: dict[str, str], others: dict[str, str], work: Put[Callable[[Any], Any]], *piece: Any) -> Any:
-    """Runs in a process of the cluster: runs a piece, or without one only warms up."""
-    prepare(told, others)
+def task(versions: dict[str, str], modules: dict[str, str], work: RayRef[Callable[[Any], Any]], *piece: Any) -> Any:
+    """Runs a piece in a process of the cluster; without a piece it only warms the process up."""
+    prepare(versions, modules)
     ready = work.work()
     return ready(piece[0]) if piece else None
 

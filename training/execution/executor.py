@@ -22,38 +22,38 @@ T_co = TypeVar("T_co", covariant=True)
 _numbers = itertools.count()
 
 AUTO, LOCAL = "auto", "local"
-"""Clusters by name: the one that this machine belongs to, and one of this machine's cores."""
+"""Names of clusters: the one that this machine belongs to, and a new one on this machine's cores."""
 AHEAD = 2
-"""Pieces in flight for each that is worked on: the next is there when one is done, and what is lost with a machine is little."""
+"""Pieces in flight per slot. A worker never waits for its next piece, and a lost machine loses few pieces."""
 KEPT = 8
-"""Results for each piece that is worked on that may wait for an earlier one, where they are wanted in order."""
+"""Maximum number of submitted pieces per slot whose results are not yet yielded, if they are yielded in order."""
 
 
-class Unfit(UserError):
+class IncompatibleWorker(UserError):
     """The cluster does not exist, or one of its machines runs other versions or sources."""
 
 
-class Lost(UserError, RuntimeError):
+class WorkerLost(UserError, RuntimeError):
     """The process of a piece of work ended several times."""
 
 
-class Shared(Protocol[T_co]):
-    """Reference to an object in pieces of work, so that it is sent once, however many pieces use it."""
+class Ref(Protocol[T_co]):
+    """Reference to an object that many pieces use. The object is sent once."""
 
     def get(self) -> T_co:
-        """Returns the object, in the process of the piece."""
+        """Returns the object, in the process that runs the piece."""
 
 
 class Executor(ABC, Generic[P, R]):
     """Runs one kind of work; `leafwise.training.execution.executor_for` creates it.
 
-    Leaving a `with` block ends it, and what it still works on.
+    Leaving a `with` block cancels all unfinished pieces and closes the executor.
     """
 
     slots: int = 1
-    """Pieces that are worked on at the same time."""
+    """Number of pieces that run at the same time."""
     repeated: int = 0
-    """Pieces that were begun again, since their process or machine was gone."""
+    """Number of pieces that ran again because their process or machine was lost."""
 
     @abstractmethod
     def submit(self, key: int, piece: P) -> None:
@@ -63,7 +63,7 @@ class Executor(ABC, Generic[P, R]):
     def next(self) -> tuple[int, R]:
         """Waits for a finished piece; returns its key and result, once for each piece.
 
-        Raises what the work raises, and `Lost` where a piece ends its process each time.
+        Raises what the work raises, and `WorkerLost` if a piece ends its process each time.
         """
 
     @abstractmethod
@@ -74,9 +74,9 @@ class Executor(ABC, Generic[P, R]):
         """Cancels all unfinished pieces and closes the executor."""
         self.cancel()
 
-    def share(self, thing: T) -> Shared[T]:
+    def share(self, thing: T) -> Ref[T]:
         """Returns a reference to an object for use in pieces (default: the object itself, sent with each piece)."""
-        return Own(thing)
+        return LocalRef(thing)
 
     def __enter__(self) -> Self:
         return self
@@ -85,16 +85,16 @@ class Executor(ABC, Generic[P, R]):
         self.shutdown()
 
     def stream(self, pieces: Iterable[tuple[int, P]]) -> Iterator[tuple[int, R]]:
-        """Yields key and result of every piece as it finishes; draws pieces as there is room for them."""
-        waiting, flying = iter(pieces), 0
+        """Yields key and result of every piece as it finishes; takes new pieces as slots become free."""
+        waiting, in_flight = iter(pieces), 0
         while True:
-            while flying < AHEAD * self.slots and (one := next(waiting, None)) is not None:
+            while in_flight < AHEAD * self.slots and (one := next(waiting, None)) is not None:
                 self.submit(*one)
-                flying += 1
-            if not flying:
+                in_flight += 1
+            if not in_flight:
                 return
             yield self.next()
-            flying -= 1
+            in_flight -= 1
 
     def in_order(self, pieces: Iterable[tuple[int, P]]) -> Iterator[R]:
         """Yields the results in the order of the pieces. A caller that stops early calls `cancel`."""
@@ -117,7 +117,7 @@ class Executor(ABC, Generic[P, R]):
                 done[key] = result
 
 
-class Own(Generic[T]):
+class LocalRef(Generic[T]):
     """Reference to an object of this process."""
 
     def __init__(self, thing: T) -> None:
@@ -128,7 +128,7 @@ class Own(Generic[T]):
         return self.thing
 
 
-class Here(Executor[P, R]):
+class SerialExecutor(Executor[P, R]):
     """Runs pieces one after another in this process, when their results are requested."""
 
     def __init__(self, work: Callable[[P], R]) -> None:
@@ -149,11 +149,11 @@ class Here(Executor[P, R]):
         self._waiting = deque((key, piece) for key, piece in self._waiting if keys and key not in keys)
 
 
-class Line(Executor[P, R]):
-    """One of several users of the same executor, each with its own keys and results."""
+class Channel(Executor[P, R]):
+    """Channel of one of several users of the same executor, with its own keys and results."""
 
-    def __init__(self, executor: Executor[P, R], owners: dict[int, tuple[Line[P, R], int]]) -> None:
-        """`owners` is shared by all of them: the user and the key of each unfinished piece."""
+    def __init__(self, executor: Executor[P, R], owners: dict[int, tuple[Channel[P, R], int]]) -> None:
+        """All channels share `owners`: the channel and the key of each unfinished piece."""
         self.executor, self._owners = executor, owners
         self._done: deque[tuple[int, R]] = deque()
 
@@ -169,7 +169,7 @@ class Line(Executor[P, R]):
         self.executor.submit(number, piece)
 
     def next(self) -> tuple[int, R]:
-        """Returns a finished piece of this user; finished pieces of others are passed on to them."""
+        """Returns a finished piece of this user; passes finished pieces of others on to them."""
         while not self._done:
             number, result = self.executor.next()
             owner, key = self._owners.pop(number)
@@ -185,12 +185,12 @@ class Line(Executor[P, R]):
             self.executor.cancel(*numbers)
         self._done = deque(one for one in self._done if keys and one[0] not in keys)
 
-    def share(self, thing: T) -> Shared[T]:
+    def share(self, thing: T) -> Ref[T]:
         """Returns a reference to an object for use in pieces."""
         return self.executor.share(thing)
 
 
-class Bundles(Executor[P, R]):
+class BatchingExecutor(Executor[P, R]):
     """Sends short pieces in batches of about `seconds` of work, because each transfer takes time.
 
     Batches get smaller towards the end, so that no process finishes much later than the others.
@@ -201,7 +201,7 @@ class Bundles(Executor[P, R]):
         self.executor, self.seconds, self.most = executor, seconds, most
         self.size, self._left = 1, pieces
         self._waiting: deque[tuple[int, P]] = deque()
-        self._flying: dict[int, tuple[list[int], float]] = {}
+        self._in_flight: dict[int, tuple[list[int], float]] = {}
         self._done: deque[tuple[int, R]] = deque()
 
     @property
@@ -216,15 +216,15 @@ class Bundles(Executor[P, R]):
     def next(self) -> tuple[int, R]:
         """Waits for a finished piece; returns its key and result."""
         while not self._done:
-            while self._waiting and len(self._flying) < AHEAD * self.executor.slots:
+            while self._waiting and len(self._in_flight) < AHEAD * self.executor.slots:
                 size = max(1, min(self.size, len(self._waiting), self._left // (AHEAD * self.executor.slots)))
-                bundle = [self._waiting.popleft() for _ in range(size)]
+                batch = [self._waiting.popleft() for _ in range(size)]
                 self._left -= size
-                self._flying[bundle[0][0]] = [key for key, _ in bundle], time.monotonic()
-                self.executor.submit(bundle[0][0], tuple(piece for _, piece in bundle))
+                self._in_flight[batch[0][0]] = [key for key, _ in batch], time.monotonic()
+                self.executor.submit(batch[0][0], tuple(piece for _, piece in batch))
             first, results = self.executor.next()
-            keys, begun = self._flying.pop(first)
-            each = (time.monotonic() - begun) / (AHEAD * len(keys))  # it has waited for the one before it
+            keys, begun = self._in_flight.pop(first)
+            each = (time.monotonic() - begun) / (AHEAD * len(keys))  # the batch waited for the one before it
             self.size = max(1, min(self.most, 2 * self.size, int(self.seconds / max(each, 1e-6))))
             self._done.extend(zip(keys, results, strict=True))
         self.repeated = self.executor.repeated
@@ -233,8 +233,8 @@ class Bundles(Executor[P, R]):
     def cancel(self, *keys: int) -> None:
         """Cancels all pieces; it cannot cancel single ones."""
         self.executor.cancel()
-        for things in (self._waiting, self._flying, self._done):
-            things.clear()
+        for queue in (self._waiting, self._in_flight, self._done):
+            queue.clear()
 
     def shutdown(self) -> None:
         """Cancels all pieces and closes the executor."""

@@ -15,8 +15,8 @@ import numpy as np
 
 from leafwise.envs.core.errors import UserError
 from leafwise.models.network import Learned
-from leafwise.training.execution import check_places
-from leafwise.training.execution.executor import Executor, Shared
+from leafwise.training.execution import check_backend
+from leafwise.training.execution.executor import Executor, Ref
 from leafwise.training.types import Json, Tensors, named, prefixed
 
 Call = Callable[[], Any]
@@ -45,7 +45,7 @@ class Calls:
 
 def check_actors(job_size: int, staleness: int, processes: int, cluster: str) -> None:
     """Raises ValueError for options of actors that do not fit."""
-    check_places(processes, cluster)
+    check_backend(processes, cluster)
     if not job_size and (staleness or processes > 1 or cluster):
         raise UserError(
             "expected --job-size with --staleness, --processes or --cluster, got 0: the learner plays all games"
@@ -71,48 +71,48 @@ class Generations:
     """The unfinished generations, the oldest first."""
 
     def __init__(
-        self, executor: Executor[Call, Any], pieces: Callable[[Generation, Shared[Any]], Sequence[Call]], staleness: int
+        self, executor: Executor[Call, Any], pieces: Callable[[Generation, Ref[Any]], Sequence[Call]], staleness: int
     ) -> None:
         """`pieces` returns the jobs of a generation, given references to its networks."""
         self.executor, self.pieces, self.staleness = executor, pieces, staleness
-        self.flying: list[tuple[Generation, int]] = []
+        self.in_flight: list[tuple[Generation, int]] = []
         self._results: dict[int, Any] = {}
 
     def fill(self, done: int, goal: int, networks: Callable[[], Mapping[str, Learned]]) -> None:
         """Submits generations up to the last that the newest network may play, after training on `done` of them."""
-        first = self.flying[-1][0].number + 1 if self.flying else done
+        first = self.in_flight[-1][0].number + 1 if self.in_flight else done
         for number in range(first, min(done + self.staleness + 1, goal)):
             self.begin(Generation(number, done, networks()))
 
-    def begin(self, one: Generation) -> None:
+    def begin(self, generation: Generation) -> None:
         """Submits the jobs of a generation."""
-        pieces = self.pieces(one, self.executor.share(dict(one.networks)))
+        pieces = self.pieces(generation, self.executor.share(dict(generation.networks)))
         for k, piece in enumerate(pieces):
-            self.executor.submit(one.number * MOST_PIECES + k, piece)
-        self.flying.append((one, len(pieces)))
+            self.executor.submit(generation.number * MOST_PIECES + k, piece)
+        self.in_flight.append((generation, len(pieces)))
 
     def take(self) -> tuple[Generation, list[Any]]:
         """Waits for the oldest generation; returns it and the results of its jobs in order."""
-        one, count = self.flying[0]
+        one, count = self.in_flight[0]
         keys = [one.number * MOST_PIECES + k for k in range(count)]
         while not all(key in self._results for key in keys):
             key, result = self.executor.next()
             self._results[key] = result
-        del self.flying[0]
+        del self.in_flight[0]
         return one, [self._results.pop(key) for key in keys]
 
     def state(self) -> tuple[Tensors, Json]:
-        """Returns the state for a checkpoint: the networks of the unfinished generations, which are played again after it."""
+        """Returns the state for a checkpoint: the networks of the unfinished generations, whose games are played again."""
         tensors: Tensors = {}
-        told: Json = {}
-        for k, (one, _) in enumerate(self.flying):
+        info: Json = {}
+        for k, (one, _) in enumerate(self.in_flight):
             for name, network in one.networks.items():
                 tensors |= prefixed(f"ahead{k}.{name}", network.tensors)
-            told[str(k)] = {"number": one.number, "learned": one.learned, "networks": dict.fromkeys(one.networks, 0)}
-        return tensors, told
+            info[str(k)] = {"number": one.number, "learned": one.learned, "networks": dict.fromkeys(one.networks, 0)}
+        return tensors, info
 
-    def restore(self, tensors: Tensors, told: Json, like: Learned) -> None:
+    def restore(self, tensors: Tensors, info: Json, like: Learned) -> None:
         """Submits the unfinished generations of a checkpoint; their networks have the shape of `like`."""
-        for k, one in sorted(told.items(), key=lambda item: int(item[0])):
+        for k, one in sorted(info.items(), key=lambda item: int(item[0])):
             networks = {name: like.with_tensors(named(tensors, f"ahead{k}.{name}")) for name in one["networks"]}
             self.begin(Generation(one["number"], one["learned"], networks))

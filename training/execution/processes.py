@@ -1,4 +1,4 @@
-"""Runs pieces in processes of this machine, by `concurrent.futures`. If one is killed, its pieces run again.
+"""Runs pieces in processes of this machine, with `concurrent.futures`. If one is killed, its pieces run again.
 
 `known` and `warm` run in the workers: shared objects are loaded once, and code is compiled once on a machine.
 """
@@ -27,21 +27,21 @@ from typing import Any, Generic, TypeVar
 
 from leafwise.envs.core.files import mapped, open_itself
 from leafwise.envs.core.waiting import speak
-from leafwise.training.execution.executor import Executor, Lost, P, R, Shared
+from leafwise.training.execution.executor import Executor, P, R, Ref, WorkerLost
 from leafwise.training.runs.files import HELD, lock_file
 from leafwise.training.types import Json
 
 KEPT = 8
-"""Things that a worker keeps; the one that was not asked for the longest goes first."""
+"""Number of shared objects that a worker keeps; it drops the least recently used."""
 LOCK = "warm.lock"
 """The file in the cache folder that is locked while the first of a machine's workers compiles."""
 POLL = 0.1
-"""Seconds between two looks at that lock."""
+"""Seconds between two attempts to take that lock."""
 _kept: OrderedDict[str, Any] = OrderedDict()
 
 
 def known(ident: str, fetch: Callable[[], Any], begin: Callable[[Any], None] = lambda thing: None) -> Any:
-    """Returns an object by its name; at first use it is fetched and warmed up."""
+    """Returns an object by its name; fetches it and calls `begin` on it at first use."""
     if ident not in _kept:
         thing = fetch()
         begin(thing)
@@ -55,7 +55,7 @@ def known(ident: str, fetch: Callable[[], Any], begin: Callable[[Any], None] = l
 def warm(work: Any) -> None:
     """Calls the work's method `warm`, if it has one, so that it loads its code.
 
-    Of those that come at once on a machine one compiles, and the others find what it has left in the cache.
+    Of several processes on a machine that start together one compiles. The others wait and load its code from the cache.
     """
     load = getattr(work, "warm", None)
     if load is None:
@@ -66,7 +66,7 @@ def warm(work: Any) -> None:
         root = cache_root()
         root.mkdir(parents=True, exist_ok=True)
         handle = open_itself(root / LOCK)
-    except OSError as problem:  # where nothing can be kept there, the cache says so
+    except OSError as problem:  # nothing can be written there; the cache warns about it
         if problem.errno == errno.ELOOP:
             warnings.warn(f"workers compile at the same time: {problem}", stacklevel=2)
         load()
@@ -79,7 +79,7 @@ def warm(work: Any) -> None:
         if not waited:
             speak()
             load()
-    if waited:  # the others need not wait for that
+    if waited:  # without the lock: all load from the cache at the same time
         load()
 
 
@@ -96,20 +96,22 @@ def _locked(handle: int, path: Path) -> bool:
 
 T = TypeVar("T")
 MOST_BREAKS = 5
-"""Times in a row that processes may end with no piece done in between."""
+"""Maximum number of times in a row that processes may end without finishing a piece."""
 LARGE = 1 << 16
-"""Bytes of a result above which it is left in a file: a pipe takes no more at once, so who writes waits for its reader, and all
-others who have something to tell wait too."""
+"""Larger results, in bytes, are passed in files. A pipe holds no more than this: its writer would wait for the reader, and so would
+all other workers that have a result."""
 ALIGNED = 64
-"""Bytes at a multiple of which arrays begin in a file."""
+"""Arrays begin at a multiple of this number of bytes in a file."""
 _numbers = itertools.count()
 _work: list[Any] = []
-"""In a process that works: the pickled work, then the work; the folder for large results."""
+"""In a worker process: [the work, pickled until the first piece comes, the folder for large results]."""
 
 
-class Sent(Generic[T]):
-    """A thing in a file that pieces name; it goes with the last who names it here. A process that meets it reads it once, and the
-    arrays in it are the file's own memory, one for all processes (`mapped`)."""
+class PickledRef(Generic[T]):
+    """Reference to an object in a temporary file, which is removed when this process drops the reference.
+
+    Each worker reads the file once. Arrays are mapped from the file, so that all processes share their memory (`mapped`).
+    """
 
     def __init__(self, thing: T) -> None:
         self.ident = f"{os.getpid()}-{next(_numbers)}"
@@ -138,7 +140,7 @@ class Sent(Generic[T]):
         return pickle.loads(pickled, buffers=arrays)
 
 
-class Processes(Executor[P, R]):
+class ProcessExecutor(Executor[P, R]):
     """Runs pieces in a number of processes, which are started as needed."""
 
     def __init__(self, work: Callable[[P], R], slots: int) -> None:
@@ -160,7 +162,7 @@ class Processes(Executor[P, R]):
     def _close(self) -> None:
         """Kills the processes."""
         self._leash.close()
-        self._pool.shutdown(cancel_futures=True)  # and waits for its thread, which tidies up after them
+        self._pool.shutdown(cancel_futures=True)  # waits for the pool's thread, which cleans up
         self._end.close()
 
     def submit(self, key: int, piece: P) -> None:
@@ -179,25 +181,27 @@ class Processes(Executor[P, R]):
         while True:
             for future in wait(self._keys, return_when=FIRST_COMPLETED).done:
                 try:
-                    told = future.result()
+                    answer = future.result()
                 except BrokenProcessPool:
                     continue
                 self._breaks = 0
                 key = self._keys.pop(future)
                 del self._pieces[key]
-                if isinstance(told, bytes):
-                    return key, pickle.loads(told)
-                file = Path(told)
+                if isinstance(answer, bytes):
+                    return key, pickle.loads(answer)
+                file = Path(answer)
                 result = pickle.loads(file.read_bytes())
                 file.unlink()
                 return key, result
             self._begin_again()
 
     def _begin_again(self) -> None:
-        """Starts new processes for unfinished pieces; raises Lost after repeated failures."""
+        """Starts new processes for unfinished pieces; raises WorkerLost after repeated failures."""
         self._breaks += 1
         if self._breaks > MOST_BREAKS:
-            raise Lost(f"expected work that leaves its process alive, got {self._breaks} processes that ended in a row")
+            raise WorkerLost(
+                f"expected work that leaves its process alive, got {self._breaks} processes that ended in a row"
+            )
         self._close()
         done = {f: key for f, key in self._keys.items() if f.done() and not f.cancelled() and f.exception() is None}
         lost = [key for future, key in self._keys.items() if future not in done]
@@ -221,9 +225,9 @@ class Processes(Executor[P, R]):
         self._pieces.clear()
         self._keys.clear()
 
-    def share(self, thing: T) -> Shared[T]:
+    def share(self, thing: T) -> Ref[T]:
         """Returns a reference to an object for use in pieces."""
-        return Sent(thing)
+        return PickledRef(thing)
 
 
 def end_with(gone: Callable[[], object]) -> None:
@@ -250,10 +254,10 @@ def _done(piece: Any) -> bytes | str:
         work = pickle.loads(_work[0])
         warm(work)
         _work[0] = work
-    told = pickle.dumps(_work[0](piece), protocol=pickle.HIGHEST_PROTOCOL)
-    if len(told) <= LARGE:
-        return told
+    result = pickle.dumps(_work[0](piece), protocol=pickle.HIGHEST_PROTOCOL)
+    if len(result) <= LARGE:
+        return result
     handle, path = tempfile.mkstemp(dir=_work[1])
     with os.fdopen(handle, "wb") as file:
-        file.write(told)
+        file.write(result)
     return path

@@ -1,12 +1,12 @@
 """Compiled TD learning with n-tuple networks: training games with backward updates, and games for evaluation.
 
-One set of factories, whose functions are compiled per game, shape of the network and way of learning. Arrays: rows `S`
-[rows, width] of the game; `trainer` is a `Trainer`; `T` are the game's tables, with the network in `T.leaf`.
+The functions of these factories are compiled per game, shape of the network and way of learning. Arrays: rows `S` [rows, width] of
+the game; `trainer` is a `Trainer`; `T` are the game's tables, with the network in `T.leaf`.
 
-Trajectories begin at a start, in the middle of a long one, or in turn at highest cells (carousel shaping: Jaskowski, "Mastering
-2048 with delayed temporal coherence learning", TCIAIG 2018). The positions that can follow a decision are valued together, table
-by table instead of position by position: what one table holds for all of them is asked for at once, so that the waits for memory
-and for the sums of one position overlap with those of the others. The values are, to the bit, those of `ntuple_value`.
+Trajectories begin at the start of a game, in the middle of a long trajectory, or in turn at highest cells (carousel shaping:
+Jaskowski, "Mastering 2048 with delayed temporal coherence learning", TCIAIG 2018). The positions that can follow a decision are
+valued together, table by table instead of position by position. So the entries of a table are prefetched for all of them at once,
+and the memory latency of one position overlaps with the sums of the others. The values equal those of `ntuple_value` bit by bit.
 """
 
 from __future__ import annotations
@@ -34,40 +34,40 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
-from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.search.search_options import SearchBuffers, SearchOptions, make_buffers
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.execution import executor_for, in_pieces
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 from leafwise.training.types import Json
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
-"""Counters: actions, trajectories, games played from a start, and where this trajectory began: 0 at a start, else in mid-game, with
-a carousel at its first, second, ... mark."""
+"""Counters: actions, trajectories, games from the start, and where this trajectory began: 0 at the start of a game, else in
+mid-game (with a carousel: the number of the mark, from 1)."""
 RETURNS, SQUARED_ERRORS = 0, 1
-"""Sums."""
+"""Indices of the sums."""
 CAROUSEL = 1000
-"""Positions that are kept of each mark of a carousel, the last ones."""
+"""Number of latest positions that are stored for each mark of a carousel."""
 
 
 TABLES_AHEAD = 5
-"""How many tables before it is read a table's entries are asked for, position by position with those of the table that is read:
-few loads can be under way at once, and so many requests in a row would hold up all that follows."""
+"""A table's entries are prefetched this many tables before they are read, one position at a time. The processor has room for few
+outstanding loads; more prefetches in a row would stall it."""
 
 
 class Siblings(NamedTuple):
-    """Scratch for the n positions that can follow a decision, at most; their rows are those from FREE on."""
+    """Scratch for the at most n positions that can follow a decision; their rows begin at FREE."""
 
     P: Floats
     """Probabilities, as `chance_outcomes` writes them, [FREE + n]."""
     ends: Ints
-    """Behind the last position of each action, counted from FREE, [actions]."""
+    """Index after the last position of each action, from FREE on, [actions]."""
     seen: Array
-    """What stands for each board under each symmetry, [n, symmetries]."""
+    """Code of each board under each symmetry, [n, symmetries]."""
     starts: Words
-    """Where the tables of each board's stage begin, [n]."""
+    """Start of the tables of each board's stage, [n]."""
     totals: Floats32
-    """What is still to come, as far as it is added up, [n]."""
+    """Running sums of the table entries, [n]."""
     values: Floats
     """[n]"""
 
@@ -94,7 +94,7 @@ def new_siblings(game: Game) -> Siblings:
 def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valued: int) -> Compiled:
     """Returns `best_action(trainer, T)`: the action of row HERE with the best expected value, and that value.
 
-    Values are asked right after an action, or after the one stage of chance that comes before the stage `valued`.
+    The network values positions right after an action, or after the one stage of chance before the stage `valued`.
     """
     rules, cells, board, stage_start = game.rules, features(game), network.board, network.stage_start
     current_player, stage, chance_outcomes = rules.current_player, rules.stage, rules.chance_outcomes
@@ -176,12 +176,12 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
         """Writes the values of n rows from FREE on to `trainer.siblings.values`."""
         S, M, tuples = trainer.S, trainer.siblings, T.leaf.tuples
         look_at(trainer, n, T)
-        # Large tables are asked for TABLES_AHEAD tuples before they are read
+        # Prefetch the first large tables
         for t in range(TABLES_AHEAD):
             if far(t, T):
                 for r in range(n):
                     ask(trainer, r, t, T)
-        # Each tuple, for all positions
+        # Add each tuple for all positions, and prefetch TABLES_AHEAD tuples ahead
         for t in range(tuples):
             if far(t + TABLES_AHEAD, T):
                 for r in range(n):
@@ -190,7 +190,7 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
             else:
                 for r in range(n):
                     add(trainer, r, t, T)
-        # What is not learned, and the small tables where the game goes on
+        # Add the potential, and the small tables of unfinished games
         for r in range(n):
             i = FREE + np.uint64(r)
             M.values[r] = potential(S, i, T)
@@ -216,53 +216,53 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
 
 
 LONGEST = 30_000
-"""Longest trajectory that is kept; a longer game is learned from in parts."""
+"""Maximum length of a trajectory; a longer game is split into several."""
 AHEAD = 2
-"""How many rows before it is learned from a row's entries are asked for."""
+"""A row's entries are prefetched this many rows before the update."""
 DEEPEST = 3
-"""Greatest depth of the search that a trajectory is played with."""
+"""Maximum depth of the search that plays trajectories."""
 FIXED = np.float32(-1.0)
-"""In place of a weight's sum of sizes of errors: it is not learned."""
+"""Marks a weight that is not trained, in place of its sum of absolute errors."""
 
 
 class Trainer(NamedTuple):
     """State and scratch of one actor."""
 
     S: Words
-    """Rows: HERE, AFTER, and those of its search, or of what can follow a decision."""
+    """Rows: HERE, AFTER, and scratch of the search or of the positions that can follow a decision."""
     A: Ints
     """Legal actions of row HERE, [max_actions]."""
-    buffers: Buffers
+    buffers: SearchBuffers
     siblings: Siblings
     R: Words
     """Random stream, [2]."""
     trajectory: Words
-    """Rows of the trajectory, [LONGEST + 1, width], each at the stage that is valued; a game that ended before it adds its last."""
+    """Rows of the trajectory, [LONGEST + 1, width], each at the valued stage; the end of a game is added if it comes earlier."""
     search_values: Floats
-    """What the search at the decision after each of these rows said it was worth, [LONGEST + 1]."""
+    """Value of the search at the decision after each of these rows, [LONGEST + 1]."""
     counts: Ints
-    """[4], as MOVES and the names beside it say."""
+    """[4]: counters, at the indices MOVES to RESTARTED."""
     sums: Floats
-    """Sums of returns and of squared errors, since the caller last cleared them, [2]."""
+    """Sums of returns and of squared errors since the caller last cleared them, [2]."""
     errors: Floats32
-    """Sum of the errors of every weight, for coherent rates; shared by all actors. [weights], else [1]."""
+    """Sum of the errors of every weight, for coherent rates, [weights], else [1]; all actors share it."""
     sizes: Floats32
-    """Sum of the sizes of those errors, of the same shape; FIXED where a weight is not learned."""
+    """Sum of the absolute errors, in the same shape; FIXED for weights that are not trained."""
     marks: Words
     """Highest values of a cell at which trajectories begin in turn, ascending, [marks]."""
     firsts: Words
-    """Rows in which a trajectory first came to them, [marks, CAROUSEL, width]."""
+    """Rows in which a trajectory first reached them, [marks, CAROUSEL, width]."""
     met: Ints
-    """How many there were, [marks]."""
+    """Number of these rows so far, [marks]."""
     exploration: Floats
     """[1]: share of random actions in Q-learning."""
     explored: Bools
-    """Which actions of its trajectory were drawn at random, [LONGEST + 1]."""
+    """Whether an action of the trajectory was random, [LONGEST + 1]."""
     greedy: Floats
-    """[2]: how many decisions were not, and what they were worth in all, since the caller last cleared it."""
+    """[2]: number of decisions that were not random, and sum of their values, since the caller last cleared it."""
 
 
-class Kernels(NamedTuple):
+class NTupleKernels(NamedTuple):
     """The compiled entry points. They are compiled when they are first called."""
 
     td_games: Compiled
@@ -279,8 +279,10 @@ def new_trainer(
     cutoff: float = 0.0,
     marks: Sequence[int] = (),
 ) -> Trainer:
-    """Returns an actor before its first game, with searches to `depth` and the search's `cutoff`;
-    its trajectories begin in turn at a start and at each of `marks`, if there are some."""
+    """Returns an actor before its first game, with searches to `depth` and the search's `cutoff`.
+
+    With `marks` its trajectories begin in turn at the start of a game and at each mark.
+    """
     S, buffers = make_buffers(
         game, depth, 1, False, SearchOptions(depth=depth, cutoff=cutoff).compiled(game, -np.inf, np.inf)
     )
@@ -308,7 +310,7 @@ def new_trainer(
 
 def kernels(
     network: NTupleNetwork, depth: int = 1, *, searched: bool = False, coherent: bool = False, exploring: bool = False
-) -> Kernels:
+) -> NTupleKernels:
     """Returns td_games and greedy_games, compiled for networks of this shape.
 
     Actions are chosen by a search of `depth` decisions. `searched`: its values are the targets, not the next state's.
@@ -329,8 +331,8 @@ def compiled(
     searched: bool,
     coherent: bool,
     exploring: bool,
-) -> Kernels:
-    """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
+) -> NTupleKernels:
+    """Returns the functions of `kernels` for networks of a layout that value positions at a stage."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
     learn = make_learn(game, layout, network, coherent_step if coherent else plain_step, searched, exploring)
     return make_games(game, network, chooser(game, layout, stage, depth), learn, valued, exploring)
@@ -344,7 +346,9 @@ def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
     near = game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
     if depth == 1 and near:
         return make_best_sibling(game, network, layout, valued)
-    leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
+    leaf = Evaluator(
+        "leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.prefetch)
+    )
     search = compiled_search(game, leaf).plain
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
@@ -392,7 +396,7 @@ def make_learn(
     boards, tuple_index, potential = board.seen, board.tuple_index, board.potential
     small, tables = small_bits(cells, layout.small), len(cells.tables)
     index_of = cells.index or bind(game.room, inline=True)(no_index)
-    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.fetch
+    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.prefetch
 
     @bind(game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):
@@ -436,8 +440,8 @@ def make_learn(
     def learn_best(trainer, length, learning_rate, trace_decay, T):
         """Trains each row on the best action's value at the decision after it.
 
-        Where the action there was not random, a share `trace_decay` of what came of it takes its place (Watkins's Q(lambda)).
-        Where the game is over the last row is its end, which is worth nothing more.
+        Where the action there was not random, its own target replaces a share `trace_decay` of that value (Watkins's Q(lambda)). If
+        the last row is the end of the game, nothing comes after it.
         """
         S, explored = trainer.trajectory, trainer.explored
         each_move = T.leaf.constants[1]
@@ -466,7 +470,7 @@ def make_learn(
 
 def make_games(
     game: Game, network: NTupleFunctions, best_action: Compiled, learn: Compiled, valued: int, exploring: bool
-) -> Kernels:
+) -> NTupleKernels:
     """Returns the training games and the games without training."""
     rules, highest, potential = game.rules, network.board.highest, network.board.potential
     current_player, legal_actions, returns = rules.current_player, rules.legal_actions, rules.returns
@@ -475,14 +479,14 @@ def make_games(
 
     @bind(game.room, inline=True)
     def act(S, R, a, T):
-        """Plays action a at row HERE and draws chance up to the stage that is valued."""
+        """Plays action a at row HERE and draws chance up to the valued stage."""
         apply_action(S, HERE, a, AFTER, T)
         copy_row(S, AFTER, HERE)
         settle_to_stage(S, R, T)
 
     @bind(game.room, inline=True)
     def open_trajectory(trainer, T):
-        """Puts the start of the next one to row HERE."""
+        """Writes the start of the next trajectory to row HERE."""
         if trainer.counts[RESTARTED] == 0:
             initial_state(trainer.S, HERE, T)
         settle(trainer.S, trainer.R, T)
@@ -491,7 +495,7 @@ def make_games(
     def play_trajectory(trainer, T):
         """Plays from row HERE to the end, at most LONGEST actions; returns their number and the number of the trajectory's rows.
 
-        Exploring, with the trainer's share of random actions, and a value for what follows the last row too.
+        `exploring`: with the trainer's share of random actions, and a value after the last row too.
         """
         S, R, A, share = trainer.S, trainer.R, trainer.A, trainer.exploration[0]
         length = 0
@@ -536,7 +540,7 @@ def make_games(
     def close_trajectory(trainer, length, restart, T):
         """Counts a trajectory of `length` actions and sets the start of the next one.
 
-        That is in turn at each of the trainer's marks that was met, or in the middle of one of more than `restart` actions.
+        The next start is in turn at each mark that was reached, or in the middle of a trajectory of more than `restart` actions.
         """
         counts, marks = trainer.counts, trainer.marks.shape[0]
         counts[MOVES] += length
@@ -589,13 +593,13 @@ def make_games(
             scores[g] = returns(S, HERE, T)
             ranks[g] = np.int64(highest(S, HERE, T))
 
-    return Kernels(td_games, greedy_games)
+    return NTupleKernels(td_games, greedy_games)
 
 
 PIECE = 5
-"""Games of a piece of work."""
+"""Number of games in a job."""
 RESTART = 100
-"""As in training: a trajectory longer than this is followed by one from its middle, so that late positions come often."""
+"""Trajectories longer than this are followed by one from their middle, as in training, so that late positions come often."""
 
 
 class GreedyGames(NamedTuple):
@@ -634,7 +638,7 @@ def play_games(
     cluster: str = "",
     progress: Callable[[int], None] = lambda done: None,
 ) -> GreedyGames:
-    """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
+    """Plays games with seeds from `first_seed` on; `progress` is called with the number of finished games.
 
     Decisions less probable than `cutoff` are leaves of the search (0: exact). `processes` and `cluster` say where they are
     played, as `leafwise.training.execution.executor_for` has it; each process has the network's tables once. Raises ValueError
@@ -652,7 +656,7 @@ def play_games(
     return GreedyGames(np.concatenate(scores), np.concatenate(ranks), sum(moves), sum(seconds))
 
 
-def _played(depth: int, cutoff: float, piece: tuple[Shared[NTupleNetwork], range]) -> GreedyGames:
+def _played(depth: int, cutoff: float, piece: tuple[Ref[NTupleNetwork], range]) -> GreedyGames:
     """Job: plays some games."""
     network, seeds = piece[0].get(), piece[1]
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))

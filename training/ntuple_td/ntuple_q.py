@@ -2,8 +2,8 @@
 
 The tables value a position after an action: an afterstate, or in some games the position after the chance that follows. So the
 value of an action is the mean over its outcomes, by the probabilities of the rules. The target of a position is the value of the
-best action at the next decision, whatever was played (Watkins, "Learning from delayed rewards", 1989), with traces that end at
-random actions: Watkins's Q(lambda) on afterstates. Networks, files, evaluations and the potential are those of
+best action at the next decision, also if another action was played (Watkins, "Learning from delayed rewards", 1989). Traces end at
+random actions. This is Watkins's Q(lambda) on afterstates. Networks, files, evaluations and the potential are those of
 `leafwise.training.ntuple_td`, whose target is the value of the action that was played.
 
 Szubert and Jaskowski, "Temporal difference learning of n-tuple networks for the game 2048" (CIG 2014), compare both in 2048.
@@ -55,8 +55,8 @@ class NTupleQ(td.NTupleTd):
 
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
-        tensors, told = super().state()
-        return tensors, told | ({"values": self.actors[0].greedy.tolist()} if self.begun else {})
+        tensors, metadata = super().state()
+        return tensors, metadata | ({"values": self.actors[0].greedy.tolist()} if self.begun else {})
 
     def play(self) -> None:
         """Plays and trains to the end of the interval, or until Ctrl-C."""

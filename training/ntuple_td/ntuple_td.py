@@ -41,7 +41,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path, save_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, load_to_train, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, load_ntuples, load_to_train, parse_tuples
 from leafwise.models.ntuple_functions import features
 from leafwise.training.evaluation.statistics import bounds, logged_bounds
 from leafwise.training.games import HERE
@@ -58,7 +58,7 @@ from leafwise.training.ntuple_td.kernels import (
     play_games,
 )
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
-from leafwise.training.runs.folder import Checkpoint, hardware, origin
+from leafwise.training.runs.folder import Checkpoint, hardware, provenance
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.run_options import Every, Limit, Rate, RunOptions, TotalSteps
 from leafwise.training.types import Json, Logged, Tensors
@@ -125,13 +125,13 @@ class Config(RunOptions):
     """Number of games of an evaluation."""
 
 
-def shape_of(config: Config, game: Game) -> Shape:
+def shape_of(config: Config, game: Game) -> NTupleShape:
     """Returns the network's shape from the options; raises ValueError for options that do not fit the game."""
     cells = features(game)
     named = dict(zip(cells.stage_words or cells.stages, cells.stages, strict=True))
     if config.value_stage is not None and config.value_stage not in named:
         raise UserError(f"expected --value-stage among {', '.join(named)}, got {config.value_stage!r}")
-    shape = Shape(
+    shape = NTupleShape(
         tuples=parse_tuples(config.tuples),
         power={"power": config.power, "score": 1.0, "survival": 0.0}[
             config.target or ("power" if cells.points else "score")
@@ -143,7 +143,7 @@ def shape_of(config: Config, game: Game) -> Shape:
     ).check(game)
     for name, table in shape.tables(game).items():
         if table.stage and shape.stage != table.stage:
-            word = next(word for word, own in named.items() if own == table.stage)
+            word = next(word for word, stage in named.items() if stage == table.stage)
             raise UserError(
                 f"expected --small-tables without {name}, or --value-stage {word}: otherwise it is not known"
             )
@@ -161,7 +161,7 @@ def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, .
     return values
 
 
-def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
+def started(game: Game, shape: NTupleShape, source: str) -> NTupleNetwork:
     """Returns a network of a shape, initialized with a model's tables; raises ValueError if the shape lacks one of them."""
     network = NTupleNetwork.create(game, shape)
     if not source:
@@ -208,7 +208,7 @@ class NTupleTd(Learner):
     method, unit, needs = "ntuple-td", "moves", ("tensorboard",)
     breaks_whole = True
     exploring = False
-    """Whether a share of the actions is random, and the best action's value is learned (`leafwise.training.ntuple_td.ntuple_q`)."""
+    """Whether a share of the actions is random and the best value is the target (`leafwise.training.ntuple_td.ntuple_q`)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -220,26 +220,28 @@ class NTupleTd(Learner):
         self.kept = self.network
         if config.average_exponent:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
-        self.start = origin(config.init_from) if config.init_from else {}
+        self.start = provenance(config.init_from) if config.init_from else {}
         self.open_folder()
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
+        keys = [
+            config.seed + (k << 32) for k in range(config.actors)
+        ]  # differ from the keys of other runs and evaluations
         marks = values_of(config, "carousel", features(self.game).names)
         self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence, marks=marks) for key in keys]
-        how = {"searched": config.target_depth > 0, "coherent": config.coherence, "exploring": self.exploring}
-        self.kernels = kernels(self.network, depth, **how)
+        variant = {"searched": config.target_depth > 0, "coherent": config.coherence, "exploring": self.exploring}
+        self.kernels = kernels(self.network, depth, **variant)
         self.T = self.game.tables(self.network.evaluator("td"))
         self.entries, self.best, self.score = 0, -np.inf, {}
         self.begun: list[list[int]] = []
-        """Counters of each actor as the interval began that Ctrl-C broke off; empty between two."""
+        """Counters of each actor at the start of an interval that Ctrl-C interrupted; empty between intervals."""
         self.due: Logged | None = None
-        """What was logged of an interval whose evaluation is still to come."""
+        """Logged values of an interval whose evaluation is pending."""
         if not self.resume() and config.prune_moves:
             self.prune()
 
     def prune(self) -> None:
-        """Sets entries to 0 for good that games of the network do not look up."""
+        """Sets entries that games of the network do not look up to 0, and excludes them from training."""
         kept, table = looked_up(self.network, self.config.prune_moves, self.config.seed), self.network.weights.table
         table[~kept] = 0
         self.coherence[1][~kept] = FIXED
@@ -261,16 +263,16 @@ class NTupleTd(Learner):
 
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
-        told: Json = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
-        told |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
+        metadata: Json = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
+        metadata |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
         tensors, of_every_run = super().state()
-        return self.arrays() | tensors, told | of_every_run
+        return self.arrays() | tensors, metadata | of_every_run
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Restores the state of a checkpoint."""
         super().restore(tensors, metadata)
-        for name, own in self.arrays().items():
-            own[:] = tensors[name]
+        for name, array in self.arrays().items():
+            array[:] = tensors[name]
         self.entries, self.best, self.score = metadata["entries"], metadata["best"], metadata["score"]
         self.begun, self.due = metadata.get("begun", []), metadata.get("due")
 
@@ -290,8 +292,8 @@ class NTupleTd(Learner):
 
     def left(self, actor: int) -> int:
         """Returns the number of moves left for an actor in the interval."""
-        own = self.config.interval // len(self.actors) + 1
-        return self.begun[actor][MOVES] + own - int(self.actors[actor].counts[MOVES])
+        share = self.config.interval // len(self.actors) + 1
+        return self.begun[actor][MOVES] + share - int(self.actors[actor].counts[MOVES])
 
     def play(self) -> None:
         """Plays and trains to the end of the interval, or until Ctrl-C."""
@@ -327,8 +329,10 @@ class NTupleTd(Learner):
         return self.kept.evaluator("newest")
 
     def rematch(self) -> bool:
-        """Whether the last network is kept: unless the best so far, which few games chose, is better by three standard
-        errors on ten times as many."""
+        """Plays the last and the best network in ten times as many games; returns whether the last network is kept.
+
+        It is kept unless the best one is better by three standard errors.
+        """
         best = load_ntuples(self.folder.model, self.game)
         one, other = (
             np.asarray(play_games(network, 1, REMATCH_SEED, 10 * self.config.evaluate_games).scores, dtype=np.float64)
@@ -340,15 +344,15 @@ class NTupleTd(Learner):
     def step(self) -> Logged:
         """Trains for one interval, and evaluates if it is due; returns the logged values.
 
-        Ctrl-C breaks it off between two trajectories, or before the evaluation: then it goes on there.
+        Ctrl-C interrupts it between two trajectories, or before the evaluation; a resumed run continues there.
         """
         if self.due is None:
             logged = self.learn()
             if self.entries % self.config.evaluate_every and self.done < self.goal:
                 return logged
             self.due = logged
-        found = self.evaluate()
-        logged, self.due = self.due | found, None
+        evaluation = self.evaluate()
+        logged, self.due = self.due | evaluation, None
         return logged
 
     def learn(self) -> Logged:
@@ -381,8 +385,8 @@ class NTupleTd(Learner):
 
     def results(self) -> Json:
         """Returns the contents of results.json."""
-        own = {"trajectories": int(self.counted()[GAMES]), "hardware": hardware(len(self.actors))}
-        return super().results() | own
+        extra = {"trajectories": int(self.counted()[GAMES]), "hardware": hardware(len(self.actors))}
+        return super().results() | extra
 
 
 def train(config: Config) -> Path:

@@ -18,11 +18,11 @@ from leafwise.training.types import Tensors
 EPOCHS, BATCH = 8, 1024
 """Passes over the guide's decisions, and decisions in a batch."""
 RATE, LAST_RATE = 0.003, 0.0001
-"""Learning rate of the first and of the last (Adam)."""
+"""Learning rates of the first and last pass (Adam)."""
 
 
 def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
-    """Plays the model's environments with the player `text` until finished episodes have so many decisions.
+    """Plays the model's environments with the player `text` until finished episodes have `decisions` decisions.
 
     Returns `observations` [n, ...], `masks` bool [n, A], `actions` int64 [n] and `returns` float32 [n], discounted, of the
     decisions of episodes that ended.

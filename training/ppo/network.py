@@ -29,9 +29,11 @@ from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
 from leafwise.training.types import Json
 
 
-class SeenVecEnv(Sb3VecEnv):
-    """A batch whose observations are a sparse network's inputs: features [n, most] as `SparseNetwork.describe` gives them, and
-    a last column that is 1 where its value is for the other side."""
+class FeatureVecEnv(Sb3VecEnv):
+    """A batch whose observations are inputs of a sparse network.
+
+    They are the features [n, most] of `SparseNetwork.describe`, and a last column that is 1 where its value is for the other side.
+    """
 
     def __init__(self, batch: GameVectorEnv, network: SparseNetwork) -> None:
         super().__init__(batch)
@@ -46,7 +48,7 @@ class SeenVecEnv(Sb3VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         _, rewards, dones, infos = super().step_wait()
         for info in infos:
-            info.pop("terminal_observation", None)  # it is asked for where an episode is truncated, which none here is
+            info.pop("terminal_observation", None)  # needed for truncated episodes only, of which there are none
         return self.observations(), rewards, dones, infos
 
     def observations(self) -> Ints:
@@ -71,8 +73,8 @@ class FeaturesExtractor(BaseFeaturesExtractor):
         return torch.relu(summed(self.embedding, observations[:, :-1].long()) + self.bias)
 
 
-class SidedPolicy(MaskableActorCriticPolicy):
-    """Policy and value for the player who acts, whichever side the features take."""
+class SignedValuePolicy(MaskableActorCriticPolicy):
+    """Policy and value for the player who acts, also where the features are for the other side."""
 
     def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
         actions, values, logits = super().forward(obs, deterministic, action_masks)
@@ -102,12 +104,12 @@ class ModuleExtractor(BaseFeaturesExtractor):
 
     def forward(self, observations: Tensor) -> Tensor:
         """Returns the module's outputs [n, 1 + A]."""
-        found: Tensor = self.module(observations)
-        return found
+        outputs: Tensor = self.module(observations)
+        return outputs
 
 
-class Columns(nn.Module):
-    """Some of the outputs of a module."""
+class OutputSlice(nn.Module):
+    """Selects some of the outputs of a module."""
 
     def __init__(self, which: slice) -> None:
         super().__init__()
@@ -122,12 +124,12 @@ class ModulePolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Any) -> None:
         self._build_mlp_extractor()
-        own: Any = self
-        own.action_net, own.value_net = Columns(slice(1, None)), Columns(slice(1))
-        own.optimizer = own.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+        policy: Any = self
+        policy.action_net, policy.value_net = OutputSlice(slice(1, None)), OutputSlice(slice(1))
+        policy.optimizer = policy.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
 
-class Drawn:
+class SampledOpponent:
     """A player that samples its actions from the policy of a module."""
 
     name = "self"
@@ -135,20 +137,20 @@ class Drawn:
     def __init__(self, network: TorchNetwork) -> None:
         self.network = replace(network, module=deepcopy(network.module).eval())
         self.T, self.stream = network.game.tables(), np.zeros(2, np.uint64)
-        self.known: dict[bytes, Tensor] = {}
+        self.policies_ahead: dict[bytes, Tensor] = {}
 
     def take(self, network: TorchNetwork) -> None:
         """Takes the weights of a network."""
         self.network.module.load_state_dict(network.module.state_dict())
-        self.known = {}
+        self.policies_ahead = {}
 
-    def foresee(self, envs: GameVectorEnv, actions: Ints) -> None:
+    def precompute(self, envs: GameVectorEnv, actions: Ints) -> None:
         """Computes in one call the policies of all positions that actions [n] of a step lead to, after chance."""
         now, game = envs.get_state(), self.network.game
         each = zip(now["rows"], now["streams"], now["seats"], actions, strict=True)
         after = [(State.unchecked(game, row).play(int(a)).settle(R), seat) for row, R, seat, a in each]
         rows = [state.row for state, seat in after if state.current_player == 1 - seat]
-        self.known = {row.tobytes(): shares for row, shares in zip(rows, self.policies(rows), strict=True)}
+        self.policies_ahead = {row.tobytes(): shares for row, shares in zip(rows, self.policies(rows), strict=True)}
 
     def policies(self, rows: list[Array]) -> Tensor | list[Tensor]:
         """Returns the cumulative probabilities of actions [n, A] at decisions."""
@@ -161,21 +163,21 @@ class Drawn:
 
     def choose(self, state: Any) -> int:
         """Returns an action of a decision."""
-        known = self.known.get(state.row.tobytes())
-        shares = self.policies([state.row])[0] if known is None else known
+        shares_ahead = self.policies_ahead.get(state.row.tobytes())
+        shares = self.policies([state.row])[0] if shares_ahead is None else shares_ahead
         return int(torch.searchsorted(shares, uniform(self.stream) * shares[-1], right=True))
 
 
-class ForeseenVecEnv(Sb3VecEnv):
-    """A batch against a network that is evaluated once a step."""
+class OpponentVecEnv(Sb3VecEnv):
+    """A batch against a network, whose policies are computed in one call per step."""
 
-    def __init__(self, batch: GameVectorEnv, opponent: Drawn) -> None:
+    def __init__(self, batch: GameVectorEnv, opponent: SampledOpponent) -> None:
         super().__init__(batch)
         self.opponent = opponent
 
     def step_async(self, actions: Ints) -> None:
         super().step_async(actions)
-        self.opponent.foresee(self.batch, actions)
+        self.opponent.precompute(self.batch, actions)
 
 
 class ScaledRewards(VecEnvWrapper):
@@ -193,7 +195,7 @@ class ScaledRewards(VecEnvWrapper):
         return obs, rewards / np.float32(self.scale), dones, infos
 
 
-class Told(KVWriter, dict[str, Any]):
+class LogCapture(KVWriter, dict[str, Any]):
     """Keeps the values that SB3 logged last, by tag."""
 
     def write(self, key_values: Json, key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
@@ -203,29 +205,31 @@ class Told(KVWriter, dict[str, Any]):
         """Does nothing."""
 
 
-def wrapped(envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, opponent: Drawn | None = None) -> VecEnvWrapper:
+def wrapped(
+    envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, opponent: SampledOpponent | None = None
+) -> VecEnvWrapper:
     """Wraps environments for a model of the network's kind; `opponent` is the module they evaluate, if any."""
-    plain = Sb3VecEnv(envs) if opponent is None else ForeseenVecEnv(envs, opponent)
-    monitored = VecMonitor(plain if isinstance(network, TorchNetwork) else SeenVecEnv(envs, network))
+    plain = Sb3VecEnv(envs) if opponent is None else OpponentVecEnv(envs, opponent)
+    monitored = VecMonitor(plain if isinstance(network, TorchNetwork) else FeatureVecEnv(envs, network))
     return ScaledRewards(monitored, network.unit)
 
 
 def make_model(
-    envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, config: Any, opponent: Drawn | None = None
-) -> tuple[Any, Told]:
-    """Returns a MaskablePPO of a module, or of the size of a network of `blank_network`, and where its figures appear.
+    envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, config: Any, opponent: SampledOpponent | None = None
+) -> tuple[Any, LogCapture]:
+    """Returns a MaskablePPO of a module, or of the size of a network of `blank_network`, and the log of its figures.
 
-    `opponent` is the module that the environments ask, if they do.
+    `opponent` is the module that plays against the agent in the environments, if any.
     """
-    two, own = network.game.players == 2, isinstance(network, TorchNetwork)
-    layers = [] if own else [network.hidden[1] // 2]
+    two, is_module = network.game.players == 2, isinstance(network, TorchNetwork)
+    layers = [] if is_module else [network.hidden[1] // 2]
     model = MaskablePPO(
-        ModulePolicy if own else SidedPolicy,
+        ModulePolicy if is_module else SignedValuePolicy,
         wrapped(envs, network, opponent),
         **hyperparameters(config),
         device=network.device if isinstance(network, TorchNetwork) else "cpu",
         policy_kwargs={
-            "features_extractor_class": ModuleExtractor if own else FeaturesExtractor,
+            "features_extractor_class": ModuleExtractor if is_module else FeaturesExtractor,
             "features_extractor_kwargs": {"network": network},
             "net_arch": {"pi": layers, "vf": layers},
             "activation_fn": nn.ReLU,
@@ -233,12 +237,12 @@ def make_model(
             "optimizer_kwargs": {"eps": 1e-5, "fused": True},
         },
     )
-    if two and not own:
+    if two and not is_module:
         policy: Any = model.policy
         policy.value_net = nn.Sequential(policy.value_net, nn.Tanh())
-    told = Told()
-    model.set_logger(Logger(None, [told]))
-    return model, told
+    log = LogCapture()
+    model.set_logger(Logger(None, [log]))
+    return model, log
 
 
 def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float | None) -> SparseNetwork:
@@ -247,22 +251,24 @@ def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float |
 
 
 def exported(model: Any, blank: Any) -> Any:
-    """Returns a model's value and policy as one network like `blank`: a module, or the layers of both side by side, with zeros
-    between them."""
+    """Returns a model's value and policy as one network like `blank`.
+
+    It is a module, or a sparse network with the layers of both side by side and zeros between them.
+    """
     policy: Any = model.policy
     if isinstance(blank, TorchNetwork):
         return replace(blank, module=deepcopy(policy.features_extractor.module).eval())
     last: Any = policy.value_net[0] if isinstance(policy.value_net, nn.Sequential) else policy.value_net
     of_actions: Any = policy.action_net
-    own, of_value = (
+    of_policy, of_value = (
         next(layer for layer in part if isinstance(layer, nn.Linear))
         for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)
     )
-    extractor, hidden = policy.features_extractor, own.out_features
+    extractor, hidden = policy.features_extractor, of_policy.out_features
     first, end = (np.zeros(w.shape, np.float32) for w, _ in blank.layers())
-    first[:, :hidden], first[:, hidden:] = array(own.weight).T, array(of_value.weight).T
+    first[:, :hidden], first[:, hidden:] = array(of_policy.weight).T, array(of_value.weight).T
     end[hidden:, :1], end[:hidden, 1:] = array(last.weight).T, array(of_actions.weight).T
-    biases = [array(layer.bias) for layer in (own, of_value, last, of_actions)]
+    biases = [array(layer.bias) for layer in (of_policy, of_value, last, of_actions)]
     dense = [first.reshape(-1), *biases[:2], end.reshape(-1), *biases[2:]]
     embedding = array(extractor.embedding.weight)[:-1]
     return blank.with_tensors({"embedding": embedding, "bias": array(extractor.bias), "dense": np.concatenate(dense)})

@@ -96,17 +96,17 @@ class MaskedPpo(GatedLearner):
     """One run: model, environments, files."""
 
     blank: Any
-    seated: Any
+    opponent_network: Any
 
     method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.ppo.network import Drawn, blank_network, make_model
+        from leafwise.training.ppo.network import SampledOpponent, blank_network, make_model
         from leafwise.training.sb3 import PpoRun
 
-        two, sees, own = self.game.players == 2, config.sees or OBSERVATION, config.network != SPARSE
-        if own:
+        two, sees, is_module = self.game.players == 2, config.sees or OBSERVATION, config.network != SPARSE
+        if is_module:
             from leafwise.models.modules import views_of
             from leafwise.training.networks import torch_module
 
@@ -119,23 +119,23 @@ class MaskedPpo(GatedLearner):
                 raise UserError(
                     f"expected --sees {views} for a torch module that learns by ppo, got {self.blank.sees!r}"
                 )
-            self.seated = Drawn(self.blank)
+            self.opponent_network = SampledOpponent(self.blank)
         else:
             if sees in seen_by(self.game) and features_of(self.game, sees).invariant:
-                wanted = "expected --sees features+observation: symmetric positions share these features"
-                raise UserError(f"{wanted}, got {sees!r}")
-            self.blank, self.seated = (
+                expected = "expected --sees features+observation: symmetric positions share these features"
+                raise UserError(f"{expected}, got {sees!r}")
+            self.blank, self.opponent_network = (
                 blank_network(self.game, config.hidden, sees, None if two else config.scale) for _ in range(2)
             )
-        self.itself = two and config.opponent == "self"
-        itself = self.seated if own else self.seated.evaluator("self")
-        seats: Json = {"opponent": itself if self.itself else config.opponent, "seat": "random"} if two else {}
-        if own:
+        self.plays_itself = two and config.opponent == "self"
+        opponent = self.opponent_network if is_module else self.opponent_network.evaluator("self")
+        seats: Json = {"opponent": opponent if self.plays_itself else config.opponent, "seat": "random"} if two else {}
+        if is_module:
             seats["observation"] = self.blank.sees
         if config.easy_variants and two:
             raise UserError(f"expected --easy-variants in a single-player game, got {self.game.name!r}")
         if config.guide:
-            player(config.guide, self.game)  # raises ValueError for what is none
+            player(config.guide, self.game)  # raises ValueError for an unknown player
         self.variants = [*(find_variant(config.game, text) for text in config.easy_variants), self.game]
         self.batches = [
             GameVectorEnv(
@@ -143,33 +143,35 @@ class MaskedPpo(GatedLearner):
             )
             for variant in self.variants
         ]
-        self.place = self.place_of(0)
-        envs = self.batches[self.place]
-        self.model, told = make_model(envs, self.blank, config, self.seated if own and self.itself else None)
-        self.ppo = PpoRun(self.model, told, envs, config, self.rate)
+        self.variant_number = self.variant_index(0)
+        envs = self.batches[self.variant_number]
+        self.model, log = make_model(
+            envs, self.blank, config, self.opponent_network if is_module and self.plays_itself else None
+        )
+        self.ppo = PpoRun(self.model, log, envs, config, self.rate)
         self.newest = self.exported()
         self.open_folder()
-        self.begin(pool=config.pool_size if self.itself else 1, plies=config.match_plies)
+        self.begin(pool=config.pool_size if self.plays_itself else 1, plies=config.match_plies)
 
     def rate(self) -> float:
         """Returns the current learning rate."""
         first, last = self.config.learning_rate, self.config.final_learning_rate
         return float(first + (last - first) * min(self.done / self.goal, 1.0))
 
-    def place_of(self, done: int) -> int:
-        """Returns the place in `variants` of the variant played after a number of decisions."""
-        easy, eased = len(self.config.easy_variants), self.config.curriculum_decisions
-        return easy if done >= eased else easy * done // eased
+    def variant_index(self, done: int) -> int:
+        """Returns the index in `variants` of the variant played after a number of decisions."""
+        easy, duration = len(self.config.easy_variants), self.config.curriculum_decisions
+        return easy if done >= duration else easy * done // duration
 
     def move(self) -> None:
         """Switches to the current variant of the curriculum."""
-        if (place := self.place_of(self.done)) == self.place:
+        if (number := self.variant_index(self.done)) == self.variant_number:
             return
         from leafwise.training.ppo.network import wrapped
 
-        self.place, self.ppo.envs = place, self.batches[place]
+        self.variant_number, self.ppo.envs = number, self.batches[number]
         envs = wrapped(self.ppo.envs, self.blank)
-        envs.seed(self.config.seed + place)
+        envs.seed(self.config.seed + number)
         self.model.set_env(envs)
 
     def exported(self) -> Learned:
@@ -184,10 +186,10 @@ class MaskedPpo(GatedLearner):
         chosen: Any = self.exported() if rng.random() < self.config.newest_share else None
         chosen = chosen or self.gate.pool[int(rng.integers(len(self.gate.pool)))]
         if self.config.network != SPARSE:
-            self.seated.take(chosen)
+            self.opponent_network.take(chosen)
             return
         for name in ("embedding", "bias", "dense"):
-            getattr(self.seated.weights, name)[:] = getattr(chosen.weights, name)
+            getattr(self.opponent_network.weights, name)[:] = getattr(chosen.weights, name)
 
     @property
     def done(self) -> int:
@@ -203,18 +205,18 @@ class MaskedPpo(GatedLearner):
 
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
-        tensors, told = super().state()
-        return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | told
+        tensors, metadata = super().state()
+        return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | metadata
 
     def advance(self) -> tuple[Logged, int | None]:
         """Plays one rollout and trains on it; a match is due every few updates."""
-        if self.itself:
+        if self.plays_itself:
             self.seat_opponent()
         if self.config.guide and not self.done:
             from leafwise.training.ppo.imitation import imitate
 
             print(f"imitating {self.config.guide} in {self.config.guide_decisions:,} decisions first", flush=True)
-            imitate(self.model, self.variants[self.place], self.config.guide, self.config.guide_decisions)
+            imitate(self.model, self.variants[self.variant_number], self.config.guide, self.config.guide_decisions)
         self.move()
         logged, every = self.ppo.step(), self.config.evaluate_every
         if not self.is_due(self.ppo.updates, every):

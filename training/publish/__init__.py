@@ -2,11 +2,11 @@
 
 python -m leafwise.training.publish --run runs/threes-td-1
 
-The kinds of models differ in what is measured: n-tuples play games (`ntuples`), sparse `networks` of two-player games are judged by
-the exact solver, or where there is none play, those that say chances play every variant, and a room may bring a kind of its own
-(`modules.publish` in its recipes). A kind is a module, or a class of `networks`, with `OPTIONS` (the options it has besides those
-of all), `load`, `prepare`, `measure`, and for the card, which the file itself tells, `WHAT`, `UNIT` (of steps), `about`, `made` and
-`figures`.
+There are several kinds of models, which are measured differently. N-tuples play games (`ntuples`). Sparse `networks` of two-player
+games are compared with the exact solver, or play games if there is none. Networks that predict win probabilities play every
+variant. A game may have its own kind (`modules.publish` in its recipes). A kind is a module, or a class of `networks`. It has
+`OPTIONS` (beyond the common ones), `load`, `prepare` and `measure`. For the card it has `WHAT`, `UNIT` (of steps), `about`, `made`
+and `figures`, which read the file's metadata.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ NTUPLES = ("ntuple", "ntuple-packed")
 """Kinds of networks that are packed and measured with games."""
 COMMON = ("run", "out", "name", "largest_mb", "unit_games", "processes", "cluster")
 """Options of every kind."""
-TOLD_BY_A_RUN = ("kind", "steps", "seconds", "command", "commit", "score")
-"""Entries of a run's model file, beside its game, that the published file keeps."""
+RUN_ENTRIES = ("kind", "steps", "seconds", "command", "commit", "score")
+"""Entries of the metadata that a run's model file must have besides its game."""
 
 
 @dataclass(frozen=True)
@@ -97,75 +97,91 @@ class Config:
     """Chances: number of games in each variant that fit slope and offset of the predicted log odds (0: no calibration)."""
 
 
-def kind_of(game: Game, told: Json) -> Any:
+def kind_of(game: Game, metadata: Json) -> Any:
     """Returns the kind of a model: the game's own, or that of the file's metadata."""
-    own = recipes(game.name).get("modules", {}).get(PUBLISH)
-    studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
-    if own or told["kind"] in NTUPLES:
-        return importlib.import_module(own or f"{MODULE}.ntuples")
-    kind = "Chances" if told.get("head") == "chance" else "Positions" if studied or has_solver(game) else "Games"
+    own_module = recipes(game.name).get("modules", {}).get(PUBLISH)
+    studied = game.name in listed() and not listed()[game.name].plugin  # shipped games without a solver have a study
+    if own_module or metadata["kind"] in NTUPLES:
+        return importlib.import_module(own_module or f"{MODULE}.ntuples")
+    kind = (
+        "WinChanceKind"
+        if metadata.get("head") == "chance"
+        else "SolverKind"
+        if studied or has_solver(game)
+        else "GamesKind"
+    )
     return getattr(importlib.import_module(f"{MODULE}.networks"), kind)()
 
 
 def publish(config: Config) -> Path:
     """Measures and writes a model; returns its path. Raises ValueError if there is no such model to publish."""
     source = model_path(config.run)
-    game, told = game_of(source), load_tensors(source)[1]
-    if missing := [name for name in TOLD_BY_A_RUN if name not in told]:
-        raise UserError(f"model {str(source)!r}: expected what a run tells of its model, got no {', '.join(missing)}")
-    kind = kind_of(game, told)
+    game, metadata = game_of(source), load_tensors(source)[1]
+    if missing := [name for name in RUN_ENTRIES if name not in metadata]:
+        raise UserError(f"model {str(source)!r}: expected the metadata of a run, got no {', '.join(missing)}")
+    kind = kind_of(game, metadata)
     for option in dataclasses.fields(config):
         if option.name not in (*COMMON, *kind.OPTIONS) and getattr(config, option.name) != option.default:
             known = ", ".join(map(flag_of, kind.OPTIONS))
             raise UserError(f"expected options among {known} for a model of {game.name}, got {flag_of(option.name)}")
-    network, more = kind.prepare(kind.load(source, game), source, told, config)
-    kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")} | {"start": told.get("start", {})}
-    kept |= {"hardware": hardware(), "selected": told["score"], "score": []}
-    kept |= {"publication": command_of(["python", "-m", MODULE], config), "published_at": commit(), **more}
+    network, more = kind.prepare(kind.load(source, game), source, metadata, config)
+    published = {name: metadata[name] for name in ("steps", "seconds", "command", "commit")} | {
+        "start": metadata.get("start", {})
+    }
+    published |= {"hardware": hardware(), "selected": metadata["score"], "score": []}
+    published |= {"publication": command_of(["python", "-m", MODULE], config), "published_at": commit(), **more}
     target = Path(config.out) / f"{config.name or shipped_name(game)}.safetensors"
     draft = target.with_name(f".{target.name}.draft")
     try:
-        save_network(draft, network, kept)
+        save_network(draft, network, published)
         size = draft.stat().st_size / 1e6
         if size > config.largest_mb:
             raise UserError(f"expected a file of at most {config.largest_mb:g} MB, got {size:.1f}")
-        network = kind.load(draft, game)  # what is measured is what was written
+        network = kind.load(draft, game)  # measures the written file
     finally:
         draft.unlink(missing_ok=True)
     if config.unit_games:
         from leafwise.training.publish import units
 
-        asked = units.Config("", games=max(config.unit_games, 0), processes=config.processes, cluster=config.cluster)
-        kept[UNITS] = units.fitted(network.game, partial(network.evaluator, "learned"), asked).as_json()
+        unit_options = units.Config(
+            "", games=max(config.unit_games, 0), processes=config.processes, cluster=config.cluster
+        )
+        published[UNITS] = units.fitted(network.game, partial(network.evaluator, "learned"), unit_options).as_json()
     for score in kind.measure(network, config):
-        kept["score"].append(score)
-        save_network(target, network, kept)
+        published["score"].append(score)
+        save_network(target, network, published)
         write_atomically(target.with_suffix(".md"), card(target, kind).encode())
     return target
 
 
 def card(path: Path, kind: Any) -> str:
-    """Returns the card of a published model, of a kind as `leafwise.training.publish` tells."""
-    told = load_tensors(path)[1]
-    options = "".join(f", {name} = {value}" for name, value in told["options"].items())
+    """Returns the card of a published model, as text; `kind` as in `leafwise.training.publish`."""
+    metadata = load_tensors(path)[1]
+    options = "".join(f", {name} = {value}" for name, value in metadata["options"].items())
     lines = [
-        f"# {told['game']}{options}: a shipped {kind.WHAT}",
+        f"# {metadata['game']}{options}: a {kind.WHAT}",
         "",
-        *kind.about(path, told),
+        *kind.about(path, metadata),
         f"`leafwise.load({source_of(path)!r})` loads it.",
         "",
+        "## Results",
+        "",
+        *kind.figures(metadata),
+        "",
+        "## Training",
+        "",
+        "The first command trains such a network today. The others made this file, each at the commit that it names.",
+        "",
+        f"- today: `{train_command(metadata)}`; the other options come from the game's recipe",
+        f"- time: {metadata['steps']:,} {kind.UNIT}, {metadata['seconds']:,.0f} s of processor time on {metadata['hardware']}",
+        *kind.made(metadata),
+        command_line("command", metadata["command"], metadata["commit"]),
     ]
-    lines.append(command_line("command", told["command"], told["commit"]))
-    for start in starts(told):
+    for start in starts(metadata):
         spent = f"{start['steps']:,} {kind.UNIT}, {start['seconds']:,.0f} s"
-        what = f"it started from a model ({spent}) of this command"
+        what = f"it started from an earlier model ({spent}) of this command"
         lines.append(command_line(what, start["command"], start["commit"]))
-    lines.append(
-        f"- today: `{train_command(told)}`; all other options have the values of the game's recipe, or the method's defaults"
-    )
-    lines.append(f"- {told['steps']:,} {kind.UNIT} in {told['seconds']:,.0f} s of processor time on {told['hardware']}")
-    lines += [*kind.made(told), "", *kind.figures(told), ""]
-    lines.append(command_line("published with", f"{told['publication']} --run RUN", told["published_at"]))
+    lines.append(command_line("published with", f"{metadata['publication']} --run RUN", metadata["published_at"]))
     return "\n".join([*lines, ""])
 
 
@@ -180,26 +196,26 @@ def command_line(what: str, command: str, at: str) -> str:
     return f"- {what}, as of commit {at}: `{command}`"
 
 
-def train_command(told: Json) -> str:
+def train_command(metadata: Json) -> str:
     """Returns today's command to train such a model, with the method of its file's command, else the default one."""
-    game, words = told["game"], shlex.split(told["command"])
+    game, words = metadata["game"], shlex.split(metadata["command"])
     named = take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
     fitting = methods(game)
     method = next((name for name in (named, *RENAMED.get(named, ())) if name in fitting), next(iter(fitting)))
-    options = (word for name, value in told["options"].items() for word in (flag_of(name), option_text(value)))
+    options = (word for name, value in metadata["options"].items() for word in (flag_of(name), option_text(value)))
     added = ("--module", source) if (source := source_of_game(game)) else ()
     return shlex.join(["leafwise", "train", game, "--method", method, *options, *added])
 
 
-def starts(told: Json) -> Iterator[Json]:
+def starts(metadata: Json) -> Iterator[Json]:
     """Yields the provenance of a model's initial model, then of that model's initial model, and so on."""
-    while told := told.get("start") or {}:
-        yield dict(told)
+    while metadata := metadata.get("start") or {}:
+        yield dict(metadata)
 
 
-def interval(found: Mapping[str, float | None], form: str = ".1%") -> str:
+def interval(values: Mapping[str, float | None], form: str = ".1%") -> str:
     """Formats a mean with its 95 % interval."""
-    return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
+    return f"{values['mean']:{form}} ({interval_text(values['ci_low'], values['ci_high'], form)})"
 
 
 def seeds_line(first: int, last: int) -> str:

@@ -1,9 +1,9 @@
 """Publishes sparse networks of three kinds, which differ in how they are measured.
 
-`Positions`: two-player games with an exact solver, on critical positions of the final seeds. If a shipped game has no solver, the
-card names the study that measures the file. `Games`: other games, by games of the final seeds compared with the hand-made leaf.
-`Chances`: single-player games that are won or lost; the network predicts the win probability, plays all variants, and is calibrated
-on request.
+`SolverKind`: two-player games with an exact solver, on critical positions of the final seeds. If a shipped game has no solver, the
+card names the study that measures the file. `GamesKind`: other games, by games of the final seeds compared with the hand-made
+leaf. `WinChanceKind`: single-player games that are won or lost. The network predicts the win probability, plays all variants, and
+is calibrated on request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.files import read_text
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork, load_sparse
-from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
+from leafwise.training.evaluation.agreement import SolvedPositions, SolverJob, critical_positions, has_solver
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, starts_of
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.matches import NamedPlayer, NetworkPlayer, meet, play_alone, play_pairs
@@ -33,9 +33,9 @@ from leafwise.training.evaluation.statistics import (
     share_interval,
 )
 from leafwise.training.execution import executor_for, in_pieces, map_pieces
-from leafwise.training.execution.executor import Own
+from leafwise.training.execution.executor import LocalRef
 from leafwise.training.execution.generations import call
-from leafwise.training.games import Played
+from leafwise.training.games import PlayedGames
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.runs import CALIBRATION_SEED, REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.loop import find_variant
@@ -43,10 +43,10 @@ from leafwise.training.runs.recipes import recipe
 from leafwise.training.types import Json, named
 
 Prepared = tuple[SparseNetwork, Json]
-"""The network that is published, and what its file tells of it besides."""
+"""The network to publish, and further metadata of its file."""
 EXACT_NODES = "--exact-nodes"
 GAMES = (400, 100)
-"""Games at depth 1, 2 unless the options say others."""
+"""Default numbers of games at depth 1 and 2."""
 
 
 def newest_of(source: Path, best: SparseNetwork) -> Prepared:
@@ -55,13 +55,13 @@ def newest_of(source: Path, best: SparseNetwork) -> Prepared:
     return best.with_tensors(named(tensors, "newest")), state
 
 
-class Games:
+class GamesKind:
     """Networks measured by games of the final seeds, compared with the hand-made leaf or against it."""
 
     WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
     OPTIONS: tuple[str, ...] = ("games",)
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
+    def prepare(self, network: SparseNetwork, source: Path, metadata: Any, config: Any) -> Prepared:
         """Returns the network, and the hand-made leaf to compare it with; random play if the game has none."""
         return network, {"hand_made": network.game.default_score}
 
@@ -69,67 +69,72 @@ class Games:
         """Yields the mean return by depth: of both leaves, or in a two-player game of the network against the other."""
         game, hand_made = network.game, network.game.default_score
         with executor_for(call, config.processes, config.cluster) as executor:
-            own = executor.share(network)
+            shared = executor.share(network)
             for depth, games in enumerate(config.games or GAMES, start=1):
                 text = f"search:{hand_made},depth={depth}" if hand_made else "random"
-                learned, other = NetworkPlayer(own, depth, {}), NamedPlayer(game, text)
+                learned, other = NetworkPlayer(shared, depth, {}), NamedPlayer(game, text)
                 starts = [(seed, game.start()) for seed in range(FINAL_SEED, FINAL_SEED + games)]
                 meetings: dict[str, Sequence[Any]] = {"learned": (learned,), "hand_made": (other,)}
                 if game.players == 2:
                     starts = starts_of(game, games, FINAL_SEED, plies_of(game, None), not hand_made)[0]
                     meetings = {"learned": (learned, other)}
-                found: Json = {"depth": depth, "games": game.players * len(starts), "players": game.players}
-                found["first_seed"] = FINAL_SEED
+                score: Json = {"depth": depth, "games": game.players * len(starts), "players": game.players}
+                score["first_seed"] = FINAL_SEED
                 for name, players in meetings.items():
                     pieces = [partial(meet, game, players, some) for some in in_pieces(starts, BATCH)]
                     scores = np.concatenate(list(executor.in_order(enumerate(pieces)))).mean(axis=1)
                     ends = bounds(returns_interval(scores, game.return_range))
-                    found[name] = {"mean": float(scores.mean()), **ends}
-                print(f"depth {depth}: mean return {found['learned']['mean']:,.3f}", flush=True)
-                yield found
+                    score[name] = {"mean": float(scores.mean()), **ends}
+                print(f"depth {depth}: mean return {score['learned']['mean']:,.3f}", flush=True)
+                yield score
 
-    def about(self, path: Path, told: Json) -> list[str]:
+    def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
-        layers, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
-        return [f"A network with a sparse first layer, layers {layers}, {size:.2f} MB."]
+        layers, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
+        return [
+            f"The network has a sparse first layer. Widths of its layers: {layers}. Size of the file: {size:.2f} MB."
+        ]
 
-    def made(self, told: Json) -> list[str]:
+    def made(self, metadata: Json) -> list[str]:
         """Returns how the model was chosen."""
-        return ["- chosen by games on selection seeds"]
+        return ["- selection: by games on selection seeds"]
 
-    def figures(self, told: Json) -> list[str]:
+    def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures."""
-        first, other = told["score"][0], f"hand-made (`{told['hand_made']}`)" if told["hand_made"] else "random play"
+        first = metadata["score"][0]
+        other = f"hand-made score `{metadata['hand_made']}`" if metadata["hand_made"] else "random play"
+        article = "the " if metadata["hand_made"] else ""
         if first["players"] == 2:
             lines = [
-                f"Mean result against {other} in the same search, a win 1, a loss -1, with 95 % intervals:",
+                f"The table shows the mean result against {article}{other} in the same search, with 95 % intervals.",
+                "A win counts 1, a loss -1.",
                 "",
                 "| search depth | games | mean |",
                 "|---|---|---|",
-                *(f"| {s['depth']} | {s['games']} | {interval(s['learned'], '.3f')} |" for s in told["score"]),
+                *(f"| {s['depth']} | {s['games']} | {interval(s['learned'], '.3f')} |" for s in metadata["score"]),
             ]
         else:
             lines = [
-                "Mean return in the same search on the same seeds, with 95 % intervals:",
+                "The table shows mean returns in the same search on the same seeds, with 95 % intervals.",
                 "",
-                f"| search depth | games | learned | {other} |",
+                f"| search depth | games | network | {other} |",
                 "|---|---|---|---|",
             ]
-            for s in told["score"]:
+            for s in metadata["score"]:
                 learned, by_hand = (interval(s[name], ",.3f") for name in ("learned", "hand_made"))
                 lines.append(f"| {s['depth']} | {s['games']} | {learned} | {by_hand} |")
-        most = max(s["games"] for s in told["score"]) // first["players"]
+        most = max(s["games"] for s in metadata["score"]) // first["players"]
         return [*lines, "", f"Games have {seeds_line(FINAL_SEED, FINAL_SEED + most - 1)}."]
 
 
-class Positions(Games):
+class SolverKind(GamesKind):
     """Networks compared with the exact solver on critical positions."""
 
     OPTIONS = ("solver_positions", "solver_opening_plies", "solver_opening_depth", "depths", "rematch", "half")
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
+    def prepare(self, network: SparseNetwork, source: Path, metadata: Any, config: Any) -> Prepared:
         """Returns the published network, and the hand-made leaf to compare it with."""
-        network, more = super().prepare(network, source, told, config)
+        network, more = super().prepare(network, source, metadata, config)
         if config.rematch:
             network, chosen = self.rematch(source, network, config.rematch)
             more |= chosen
@@ -138,14 +143,16 @@ class Positions(Games):
     def rematch(self, source: Path, best: SparseNetwork, games: int) -> Prepared:
         """Plays a match of a run's newest and best network; returns the better one and its metadata."""
         newest, state = newest_of(source, best)
-        told = {"match_from_start": 0.0, **tomllib.loads(read_text(source.with_name("config.toml")))}
+        options = {"match_from_start": 0.0, **tomllib.loads(read_text(source.with_name("config.toml")))}
         first = REMATCH_SEED - SELECTION_SEED
-        how = (
-            *(told[name] for name in ("match_depth", "plies", "rare")),
-            told["candidates"] or None,
-            told["match_from_start"],
+        arguments = (
+            *(options[name] for name in ("match_depth", "plies", "rare")),
+            options["candidates"] or None,
+            options["match_from_start"],
         )
-        points = (1 + play_pairs(Own((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
+        points = (
+            1 + play_pairs(LocalRef((newest, best)), range(first, first + games // 2), *arguments).mean(axis=1)
+        ) / 2
         mean, (low, high) = float(points.mean()), points_interval(points)
         print(
             f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True
@@ -162,64 +169,69 @@ class Positions(Games):
             yield {}
             return
         where = config.processes, config.cluster
-        with executor_for(Keeping(game), *where) as solvers:
-            judged = critical_positions(
+        with executor_for(SolverJob(game), *where) as solvers:
+            solved = critical_positions(
                 game, config.solver_positions, FINAL_SEED, plies, config.solver_opening_depth, solvers
             )
         pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
-        shares = map_pieces(partial(kept, judged, network), pieces, *where)
+        shares = map_pieces(partial(kept, solved, network), pieces, *where)
         for depth in config.depths:
-            found: Json = {"depth": depth, "positions": config.solver_positions, "plies": list(plies)}
-            found |= {"ahead": config.solver_opening_depth, "learned": next(shares), "hand_made": next(shares)}
-            both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
+            score: Json = {"depth": depth, "positions": config.solver_positions, "plies": list(plies)}
+            score |= {"ahead": config.solver_opening_depth, "learned": next(shares), "hand_made": next(shares)}
+            both = f"{score['learned']['mean']:.1%}, by hand {score['hand_made']['mean']:.1%}"
             print(f"depth {depth}: keeps the value in {both}", flush=True)
-            yield found
+            yield score
 
-    def about(self, path: Path, told: Json) -> list[str]:
+    def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
-        return [*super().about(path, told), "It says what a position is worth to the player who acts."]
-
-    def made(self, told: Json) -> list[str]:
-        """Returns how the model was chosen."""
-        words = told["command"].split()
-        nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
-        if not nodes:
-            return ["- it learned from no solver, and was chosen by matches against earlier networks"]
         return [
-            f"- a target is exact if the solver's alpha-beta search needs at most {nodes:,} nodes, without an opening table; else",
-            "  it is a value of the network's own search. The network was chosen by matches against earlier ones",
+            *super().about(path, metadata),
+            "It predicts the result for the player who acts, from -1 (a loss) to 1 (a win).",
         ]
 
-    def figures(self, told: Json) -> list[str]:
+    def made(self, metadata: Json) -> list[str]:
+        """Returns how the model was chosen."""
+        words = metadata["command"].split()
+        nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
+        targets = "values of its own search; no solver"
+        if nodes:
+            targets = f"exact values if the solver needs at most {nodes:,} nodes, else values of its own search"
+        return [f"- targets: {targets}", "- selection: by matches against earlier networks"]
+
+    def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures, or where they are."""
-        first = told["score"][0]
+        first = metadata["score"][0]
         if not first:
-            page = "sizes" if told["options"] else "turns"
+            page = "sizes" if metadata["options"] else "turns"
             return [
-                f"`python -m leafwise.experiments.{told['game']}.{page}` measures it; its page is",
-                f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
+                f"[A study](../../experiments/{metadata['game']}/{page}.md) measures its strength.",
+                f"`python -m leafwise.experiments.{metadata['game']}.{page}` repeats the study.",
             ]
         low, high = first["plies"]
-        ahead = f"actions of players who search {first['ahead']} decisions deep without a score"
+        players = "players who choose at random"
+        if first["ahead"]:
+            players = (
+                f"players who see wins and losses {first['ahead']} decisions ahead, and otherwise choose at random"
+            )
         lines = [
-            f"Share of {first['positions']} critical positions in which the search's choice keeps the game's value, with Wilson's",
-            f"95 % intervals. In a critical position some legal action loses value. They come after {low} to {high} "
-            f"{ahead if first['ahead'] else 'random actions'}:",
+            "A critical position has right and wrong actions: a wrong one makes the result worse under perfect play. The table",
+            f"shows how often a search chooses a right action in {first['positions']} critical positions, with Wilson's 95 %",
+            f"intervals. The positions come after {low} to {high} actions of {players}.",
             "",
-            f"| search depth | learned | hand-made (`{told['hand_made']}`) |",
+            f"| search depth | network | hand-made score `{metadata['hand_made']}` |",
             "|---|---|---|",
         ]
-        for s in told["score"]:
+        for s in metadata["score"]:
             shares = (interval(with_interval(s[name]["mean"], s["positions"])) for name in ("learned", "hand_made"))
             lines.append(f"| {s['depth']} | {' | '.join(shares)} |")
         return [*lines, "", f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used."]
 
 
-def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
+def kept(solved: SolvedPositions, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
     """Job: returns the share of decisions in which a leaf at a depth keeps the value, with its interval."""
     depth, name = piece
     leaf = network.evaluator(name) if name == "learned" else network.game.score()
-    keeps = judged.kept(judged.choices(leaf, depth))
+    keeps = solved.kept(solved.choices(leaf, depth))
     return with_interval(float(keeps.mean()), len(keeps))
 
 
@@ -228,10 +240,10 @@ def with_interval(share: float, positions: int) -> dict[str, float | None]:
     return {"mean": share, **bounds(share_interval(round(share * positions), positions))}
 
 
-class Chances(Games):
+class WinChanceKind(GamesKind):
     """Networks that predict the win probability of a single-player game, in all its variants."""
 
-    WHAT, UNIT = "network that says the chance to win", "iterations"
+    WHAT, UNIT = "network that predicts the chance to win", "iterations"
     OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")
 
     def variants(self, game: Game, config: Any) -> dict[str, Game]:
@@ -240,43 +252,46 @@ class Chances(Games):
         return {text: find_variant(game.name, text) for text in texts}
 
     def played(
-        self, network: SparseNetwork, wanted: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
-    ) -> Iterator[Played]:
-        """Yields the games of each variant; `wanted` has the number of games and the depth."""
+        self, network: SparseNetwork, requests: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
+    ) -> Iterator[PlayedGames]:
+        """Yields the games of each request: (variant, number of games, depth)."""
         with executor_for(call, config.processes, config.cluster) as executor:
-            yield from play_alone(executor, network, wanted, first_seed, config.nodes)
+            yield from play_alone(executor, network, requests, first_seed, config.nodes)
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
+    def prepare(self, network: SparseNetwork, source: Path, metadata: Any, config: Any) -> Prepared:
         """Returns the published network, and how it was chosen and scaled."""
         more: Json = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
         if config.rematch:
-            network, chosen = self.rematch(source, network, told, config)
+            network, chosen = self.rematch(source, network, metadata, config)
             more |= chosen
         if config.calibrate:
             network, more["calibrated"] = self.calibrated(network, config)
         return network, more
 
-    def rematch(self, source: Path, best: SparseNetwork, told: Json, config: Any) -> Prepared:
+    def rematch(self, source: Path, best: SparseNetwork, metadata: Json, config: Any) -> Prepared:
         """Plays games of a run's best and newest network; returns the better one and its metadata."""
-        found = []
-        wanted = [(game, config.rematch, 1) for game in self.variants(best.game, config).values()]
-        games = config.rematch * len(wanted)
-        for network, what in ((best, told), newest_of(source, best)):
-            wins = sum(int(part.scores.sum()) for part in self.played(network, wanted, REMATCH_SEED, config))
-            steps, seconds = what.get("steps", what.get("done")), round(what["seconds"], 1)
+        candidates = []
+        requests = [(game, config.rematch, 1) for game in self.variants(best.game, config).values()]
+        games = config.rematch * len(requests)
+        for network, source_metadata in ((best, metadata), newest_of(source, best)):
+            wins = sum(int(part.scores.sum()) for part in self.played(network, requests, REMATCH_SEED, config))
+            steps, seconds = (
+                source_metadata.get("steps", source_metadata.get("done")),
+                round(source_metadata["seconds"], 1),
+            )
             selected = {"mean": wins / games, "games": games}
-            found.append((network, {"steps": steps, "seconds": seconds, "selected": selected}))
+            candidates.append((network, {"steps": steps, "seconds": seconds, "selected": selected}))
             print(f"after {steps:,} iterations: won {wins / games:.1%} of {games:,}", flush=True)
-        return max(found, key=lambda pair: pair[1]["selected"]["mean"])
+        return max(candidates, key=lambda pair: pair[1]["selected"]["mean"])
 
     def calibrated(self, network: SparseNetwork, config: Any) -> Prepared:
         """Returns a network calibrated on games of selection seeds, and how it was done."""
-        wanted = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
-        games = Played.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
+        requests = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
+        games = PlayedGames.joined(list(self.played(network, requests, CALIBRATION_SEED, config)))
         slope, offset = scaling(games.values, games.outcomes())
         print(f"log odds times {slope:.3f} {offset:+.3f}", flush=True)
-        told = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
-        return rescaled(network, slope, offset), told
+        calibration_info = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
+        return rescaled(network, slope, offset), calibration_info
 
     def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
         """Yields the figures of final games, by depth and variant."""
@@ -293,34 +308,37 @@ class Chances(Games):
                 "calibration_error": error, "seconds_per_move": part.seconds / len(part.values),
             }  # fmt: skip
 
-    def about(self, path: Path, told: Json) -> list[str]:
+    def about(self, path: Path, metadata: Json) -> list[str]:
         """Returns what the model is."""
-        widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
-        what = f"A sparse first layer and dense ones after it, widths {widths}, {size:.2f} MB; one network for all variants below."
-        return [what, "`search:learned,depth=2` plays with it,"]
+        return [
+            *super().about(path, metadata),
+            "One network serves all variants of the table. The player `search:learned,depth=2` uses it.",
+        ]
 
-    def made(self, told: Json) -> list[str]:
-        """Returns how the model was scaled and chosen."""
-        lines = []
-        if scaled := told["calibrated"]:
-            lines = [
-                f"- the log odds that it says were then multiplied by {scaled['slope']:.3f} and changed by "
-                f"{scaled['offset']:+.3f},",
-                f"  which fits {scaled['games']} games in each variant on selection seeds from {scaled['first_seed']:,} on best",
-            ]
-        selected = told["selected"]
-        return [*lines, f"- chosen by {selected['games']:,} games on selection seeds: won {selected['mean']:.1%}"]
-
-    def figures(self, told: Json) -> list[str]:
-        """Returns the table of figures."""
-        limit = f"a search looks at no more than {told['nodes']} decisions below each action" if "nodes" in told else ""
-        if "search_nodes" in told:
-            limit = f"the player is `search:{told['game']},depth=1,nodes={told['search_nodes']}`, or `depth=2`"
-        last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
+    def made(self, metadata: Json) -> list[str]:
+        """Returns how the model was chosen and scaled."""
+        selected = metadata["selected"]
         lines = [
-            f"Fair play on the {seeds_line(told['first_seed'], last)}; 95 %",
-            f"intervals by Wilson; {limit}. Calibration error:",
-            "the mean distance between the chance that the network says at a decision and the share of games then won, by tenths.",
+            f"- selection: by {selected['games']:,} games on selection seeds, of which it won {selected['mean']:.1%}"
+        ]
+        if scaled := metadata["calibrated"]:
+            lines.append(
+                f"- calibration: the predicted log odds are multiplied by {scaled['slope']:.3f} and changed by "
+                f"{scaled['offset']:+.3f}. This was fitted to {scaled['games']} games of each variant on selection seeds from "
+                f"{scaled['first_seed']:,} on"
+            )
+        return lines
+
+    def figures(self, metadata: Json) -> list[str]:
+        """Returns the table of figures."""
+        last = metadata["first_seed"] + max(s["games"] for s in metadata["score"]) - 1
+        player = f"search:{metadata['game']},depth=1,nodes={metadata['search_nodes']}"
+        lines = [
+            f"The player is `{player}`, or the same with `depth=2`. It sees no hidden information. The games have",
+            f"{seeds_line(metadata['first_seed'], last)}. Intervals are Wilson's.",
+            "",
+            "The calibration error says how accurate the predicted chances are. It is the mean distance between the predicted",
+            "chance and the share of games won, in ten bins of the prediction.",
             "",
             "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",
             "|---|---|---|---|---|---|---|",
@@ -328,5 +346,5 @@ class Chances(Games):
         return lines + [
             f"| {s['variant']} | {s['depth']} | {s['games']:,} | {s['mean']:.1%} | {s['ci_low']:.1%} to {s['ci_high']:.1%} "
             f"| {s['calibration_error']:.3f} | {1000 * s['seconds_per_move']:.2g} |"
-            for s in told["score"]
+            for s in metadata["score"]
         ]

@@ -24,7 +24,7 @@ OPTIONS = ("games", "step", "loss_games", "first_seed")
 REACHED = "reached_"
 
 
-def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, Json]:
+def prepare(network: NTupleNetwork, source: Path, metadata: Any, config: Any) -> tuple[NTupleNetwork, Json]:
     """Returns the packed network, and the loss by packing."""
     if config.first_seed < FINAL_SEED:
         raise UserError(f"expected --first-seed of at least {FINAL_SEED}, got {config.first_seed}")
@@ -52,14 +52,14 @@ def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> Lo
 
 
 def valued_rows(network: NTupleNetwork, n: int) -> Words:
-    """Returns states that a network's games come through."""
+    """Returns states from games of a network."""
     actor, T = new_trainer(network.game, SELECTION_SEED), network.game.tables(network.evaluator("rows"))
-    found: list[Words] = []
-    while sum(map(len, found)) < n:
+    parts: list[Words] = []
+    while sum(map(len, parts)) < n:
         before = int(actor.counts[0])
         kernels(network).td_games(actor, 1, 0.0, 0.0, 0, T)
-        found.append(actor.trajectory[: int(actor.counts[0]) - before : 7].copy())
-    return np.concatenate(found)[:n]
+        parts.append(actor.trajectory[: int(actor.counts[0]) - before : 7].copy())
+    return np.concatenate(parts)[:n]
 
 
 def values_of(network: NTupleNetwork, rows: Words) -> Floats:
@@ -74,43 +74,44 @@ def measure(network: NTupleNetwork, config: Any) -> Iterator[Json]:
     for depth, games in enumerate(config.games or (1000, 500, 300), start=1):
         played = play_games(merged(network), depth, first, games, processes=config.processes, cluster=config.cluster)
         reached = {f"{REACHED}{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
-        told = {"depth": depth, "first_seed": first, **played.figures(), **reached}
-        interval = interval_text(told["ci_low"], told["ci_high"], ",.0f")
-        print(f"depth {depth}: mean {told['mean']:,.0f} ({interval}), {games} games", flush=True)
-        yield told
+        score = {"depth": depth, "first_seed": first, **played.figures(), **reached}
+        interval = interval_text(score["ci_low"], score["ci_high"], ",.0f")
+        print(f"depth {depth}: mean {score['mean']:,.0f} ({interval}), {games} games", flush=True)
+        yield score
 
 
-def about(path: Path, told: Json) -> list[str]:
+def about(path: Path, metadata: Json) -> list[str]:
     """Returns what the model is."""
-    tuples = " ".join("".join(f"{cell:x}" for cell in t) for t in told["tuples"])
+    tuples = " ".join("".join(f"{cell:x}" for cell in t) for t in metadata["tuples"])
     packed = [tensor for name, tensor in load_tensors(path)[0].items() if "low" in name]
     seen = sum(int(np.frombuffer(zlib.decompress(tensor.tobytes()), np.uint8).size) for tensor in packed)
     return [
-        f"An n-tuple network with {seen:,} entries that are not 0, in {path.stat().st_size / 1e6:.1f} MB.",
-        f"It values the potential still to come: each cell counts its points to the power of {told['power']}. Tuples: `{tuples}`.",
+        f"The n-tuple network has {seen:,} table entries other than 0. Size of the file: {path.stat().st_size / 1e6:.1f} MB.",
+        "It predicts the gain in potential until the end of the game. The potential of a board is the sum of",
+        f"`points ** {metadata['power']}` over its cells. Its tuples of cells, in hexadecimal digits: `{tuples}`.",
     ]
 
 
-def made(told: Json) -> list[str]:
+def made(metadata: Json) -> list[str]:
     """Returns how the model was packed."""
-    loss = told["loss"]
+    loss = metadata["loss"]
     return [
-        f"- packed: entries are multiples of {told['step']:g}. The error is {loss['rms_error']:.2g} (root mean square) and at most",
-        f"  {loss['largest_error']:.2g}, where values are about {loss['mean_value']:,.0f} ({loss['rows']:,} states of games).",
-        f"  The mean score of {loss['games']} paired games at depth 1 changes by {loss['score_difference']:+,.0f} "
+        f"- packing: the file stores entries as multiples of {metadata['step']:g}. This changes values, which are about "
+        f"{loss['mean_value']:,.0f}, by {loss['rms_error']:.2g} (root mean square)",
+        f"- effect of packing: the mean score of {loss['games']} games at depth 1 changes by {loss['score_difference']:+,.0f} "
         f"(standard error {loss['standard_error']:,.0f})",
     ]
 
 
-def figures(told: Json) -> list[str]:
+def figures(metadata: Json) -> list[str]:
     """Returns the table of figures."""
-    reached = [name for name in told["score"][0] if name.startswith(REACHED)]
-    cells = " | ".join(name.removeprefix(REACHED) for name in reached)
+    reached = [name for name in metadata["score"][0] if name.startswith(REACHED)]
+    cells = " | ".join(f"reached {name.removeprefix(REACHED)}" for name in reached)
     lines = [
-        f"| search depth | games | mean score | 95 % interval | median | {cells} | ms per move |",
+        f"| search depth | games | mean score | 95 % interval | median score | {cells} | ms a move |",
         "|---|---|---|---|---|---|" + "---|" * len(reached),
     ]
-    for s in told["score"]:
+    for s in metadata["score"]:
         shares = " | ".join(f"{100 * s[name]:.1f} %" for name in reached)
         lines.append(
             f"| {s['depth']} | {s['games']} | {s['mean']:,.0f} | {interval_text(s['ci_low'], s['ci_high'], ',.0f')} "
@@ -119,6 +120,6 @@ def figures(told: Json) -> list[str]:
     return [
         *lines,
         "",
-        f"Seeds from {told['score'][0]['first_seed']:,} on, which neither training nor selection used; the file itself was",
-        "measured, after packing. Milliseconds are processor time of the compiled games.",
+        '"Reached" is the share of the games that reached this tile. Milliseconds are processor time of the compiled games.',
+        f"Seeds from {metadata['score'][0]['first_seed']:,} on are used here; neither training nor selection used them.",
     ]

@@ -109,8 +109,8 @@ def _run(arguments: list[str]) -> int:
     if path.parent.resolve() == WEIGHTS.resolve():
         save_shipped_units(path.name, units)
     else:
-        tensors, told = load_tensors(path)
-        save_tensors(path, tensors, {**told, UNITS: units.as_json()})
+        tensors, metadata = load_tensors(path)
+        save_tensors(path, tensors, {**metadata, UNITS: units.as_json()})
     print(f"{path}: {units.name}, a map of {len(units.values)} points")
     print(f"mean error in the worst tenth of the positions: {units.error:.3f}")
     if units.error > LARGEST_ERROR:
@@ -120,42 +120,46 @@ def _run(arguments: list[str]) -> int:
 
 def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     """Returns the units of a leaf's values; raises ValueError for numbers out of range."""
-    said = recipes(game.name).get(UNITS, {})
-    usual = {"games": 8000, "nodes": 0, "every": 1} | {name: n for name, n in said.items() if name != "name"}
+    unit_recipe = recipes(game.name).get(UNITS, {})
+    usual = {"games": 8000, "nodes": 0, "every": 1} | {name: n for name, n in unit_recipe.items() if name != "name"}
     config = replace(config, **{name: getattr(config, name) or n for name, n in usual.items()})
     for name, limit in FITTED.items():
         need_in(getattr(config, name), limit, f"--{name}", kind=float if name == "slope" else int)
     played = valued_games(game, leaf, config)
-    name = said.get("name") or usual_name(game, played)
+    name = unit_recipe.get("name") or usual_name(game, played)
     if game.players == 2:  # points: 1, 1/2 or 0
         played = replace(played, outcomes=(1 + np.sign(played.outcomes)) / 2)
     fit, check = played.share(odd=False), played.share(odd=True)
     values, meanings = monotone(fit.values, fit.outcomes, least=config.slope)
-    if played.outcomes.min() >= 0 and played.outcomes.max() <= 1:  # shares of 1: a line may lead a little beyond
+    if (
+        played.outcomes.min() >= 0 and played.outcomes.max() <= 1
+    ):  # probabilities: the fit may go a little beyond 0 and 1
         low, high = min(meanings[0], 0.0), max(meanings[-1], 1.0)
         meanings = (meanings - low) / (high - low)
     values, meanings = rounded(values), rounded(meanings)
     kept = np.append(np.diff(values) > 0, True)
-    how: Json = {"games": config.games, "first_seed": CALIBRATION_SEED, "depth": config.depth}
-    how |= {"plies": config.plies} if game.players == 2 else {}
-    how |= {"nodes": config.nodes} if config.nodes else {}
-    how |= {"slope": config.slope} if config.slope != LEAST_SLOPE else {}
-    # of each variant, the options that no network sees and that are not the defaults
-    variants = own_or(valued_variants, game)(game)
-    how |= {"variants": [{n: x for n, x in one.given_options.items() if n in one.rule_options} for one in variants]}
-    units = Units(name, tuple(values[kept].tolist()), tuple(meanings[kept].tolist()), 0.0, how)
-    told, happened = tenths(np.interp(check.values, units.values, units.meanings), check.outcomes)
-    off = np.abs(told - happened) / (happened if name == SCORE else 1.0)
-    for mean, came, error in zip(told, happened, off, strict=True):
-        print(f"predicted {mean:,.4g}, observed {came:,.4g}, error {error:.3f}", flush=True)
-    return Units(name, units.values, units.meanings, round(float(off.max()), 4), how)
+    fit_options: Json = {"games": config.games, "first_seed": CALIBRATION_SEED, "depth": config.depth}
+    fit_options |= {"plies": config.plies} if game.players == 2 else {}
+    fit_options |= {"nodes": config.nodes} if config.nodes else {}
+    fit_options |= {"slope": config.slope} if config.slope != LEAST_SLOPE else {}
+    # The variants, by options that differ from the defaults and that networks do not see
+    variants = game_function(valued_variants, game)(game)
+    fit_options |= {
+        "variants": [{n: x for n, x in one.given_options.items() if n in one.rule_options} for one in variants]
+    }
+    units = Units(name, tuple(values[kept].tolist()), tuple(meanings[kept].tolist()), 0.0, fit_options)
+    predicted, observed = tenths(np.interp(check.values, units.values, units.meanings), check.outcomes)
+    off = np.abs(predicted - observed) / (observed if name == SCORE else 1.0)
+    for mean, outcome, error in zip(predicted, observed, off, strict=True):
+        print(f"predicted {mean:,.4g}, observed {outcome:,.4g}, error {error:.3f}", flush=True)
+    return Units(name, units.values, units.meanings, round(float(off.max()), 4), fit_options)
 
 
 def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> ValuedGames:
     """Plays the games of a leaf in all variants of the recipe, one variant after another."""
     variants = valued_variants(game)
     pieces = list(product(variants, in_pieces(range(config.games), PIECE)))
-    parts = list(map_pieces(Valued(leaf, config), pieces, config.processes, config.cluster))
+    parts = list(map_pieces(ValuedGamesWork(leaf, config), pieces, config.processes, config.cluster))
     return ValuedGames(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "outcomes", "games"))
     )
@@ -169,7 +173,7 @@ def valued_variants(game: Game) -> list[Game]:
 
 
 @dataclass(frozen=True)
-class Valued:
+class ValuedGamesWork:
     """Plays jobs of a leaf's games: a variant and the numbers of its games."""
 
     make: Callable[[], Evaluator]
@@ -183,26 +187,26 @@ class Valued:
     def __call__(self, piece: tuple[Game, range]) -> ValuedGames:
         """Returns the decisions of the games."""
         game, games = piece
-        return own_or(valued_piece, game)(game, self.leaf, self.config, games)
+        return game_function(valued_piece, game)(game, self.leaf, self.config, games)
 
 
-def own_or(usual: Callable[..., Any], game: Game) -> Any:
+def game_function(usual: Callable[..., Any], game: Game) -> Any:
     """Returns the function of that name in the game's `publish` module, else the default one."""
-    own = recipes(game.name).get("modules", {}).get(PUBLISH)
-    return getattr(importlib.import_module(own), usual.__name__, usual) if own else usual
+    module = recipes(game.name).get("modules", {}).get(PUBLISH)
+    return getattr(importlib.import_module(module), usual.__name__, usual) if module else usual
 
 
 def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> ValuedGames:
-    """Plays some of the games of a leaf; uses one in `every` decisions of games played at once."""
+    """Plays some of the games of a leaf; uses one in `every` decisions of each batch."""
     seeds = range(CALIBRATION_SEED + games.start, CALIBRATION_SEED + games.stop)
-    plies, found = config.plies if game.players == 2 else 0, []
+    plies, parts = config.plies if game.players == 2 else 0, []
     play: Any = play_batches if leaf.value is not None else batches_side_by_side
     batches = play(game, leaf, seeds, BATCH, depth=config.depth, plies=plies, nodes=config.nodes, by_search=True)
     for begin, one in zip(games[::BATCH], batches, strict=True):
         kept = (np.arange(len(one.values)) + begin) % config.every == 0
         outcomes = np.where(one.players == 1, -1.0, 1.0) * one.outcomes()
-        found.append((one.values[kept], outcomes[kept], (begin + one.game_of())[kept]))
-    return ValuedGames(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        parts.append((one.values[kept], outcomes[kept], (begin + one.game_of())[kept]))
+    return ValuedGames(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def usual_name(game: Game, played: ValuedGames) -> str:

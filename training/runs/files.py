@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from leafwise.training.types import Json
 
 LOCK = "run.lock"
-"""The file in a run folder that is locked; it stays, and says which process held it last."""
+"""The lock file in a run folder. It stays after the run and names the last process that held it."""
 FAR = 1 << 20
-"""Where Windows locks a byte of it: nobody else can read what is locked there."""
+"""Offset of the byte that Windows locks, far behind the text, because a locked byte cannot be read."""
 GLANCE_SECONDS = 0.05
-"""Longer than anybody holds the lock to ask whether it is held."""
+"""Longer than `is_held` holds the lock, in seconds."""
 HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
-"""What the system says of a lock that another holds."""
+"""Error numbers for a lock that another process holds."""
 
 
 class FolderLock:
     """Lock of a run folder, held until `release` or the end of the process."""
 
     def __init__(self, folder: Path) -> None:
-        """Creates the folder if needed and locks it; raises ValueError that names the process that holds the lock.
+        """Creates the folder if needed and locks it.
 
-        OSError for one that cannot be had, as where the lock's file is a link.
+        Raises ValueError that names the process which holds the lock, and OSError if the file cannot be locked, for example a link.
         """
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / LOCK
         handle = open_itself(path)
         self.release = weakref.finalize(self, os.close, handle)
-        """Lets another have the folder."""
+        """Releases the lock."""
         try:
             try:
                 lock_file(handle)
             except OSError:
-                time.sleep(GLANCE_SECONDS)  # of one that only asks, see `is_held`
+                time.sleep(GLANCE_SECONDS)  # `is_held` of another process may hold it for a moment
                 lock_file(handle)
         except OSError as problem:
             self.release()
@@ -84,7 +84,7 @@ def is_held(folder: Path) -> bool:
     """Whether a live process holds the lock of a run folder."""
     try:
         handle = open_itself(folder / LOCK, os.O_RDWR)
-    except OSError:  # no run took it here
+    except OSError:  # without a lock file there was no run
         return False
     try:
         lock_file(handle)
@@ -124,11 +124,11 @@ def resumed_file(folder: Path) -> Path:
 
 
 POINTS = 500
-"""Points of a curve, at most."""
+"""Maximum number of points of a curve."""
 KEPT = 4000
-"""Points of a curve that are kept in memory; TensorBoard draws which ones where there are more."""
+"""Maximum number of points of a curve in memory; TensorBoard samples them at random from longer curves."""
 LARGEST = 1 << 28
-"""Bytes of all events of a run that are read at most; a run of days writes a few MB."""
+"""Maximum size of the events of a run, in bytes; a run of days writes a few MB."""
 
 Curve = list[tuple[int, float]]
 
@@ -163,7 +163,7 @@ def last_written(folder: Path) -> float:
     for path in folder.iterdir():
         try:
             times.append(path.stat().st_mtime)
-        except FileNotFoundError:  # renamed since
+        except FileNotFoundError:  # another process renamed it
             continue
     return max(times, default=0.0)
 
@@ -172,7 +172,7 @@ def thinned(points: Curve, most: int = POINTS) -> Curve:
     """Thins a curve to a maximum number of points; keeps the first and the last."""
     if len(points) <= most:
         return points
-    import numpy as np  # whose import takes longer than a command line's help
+    import numpy as np  # slow to import
 
     return [points[k] for k in np.linspace(0, len(points) - 1, most).round().astype(int)]
 
@@ -202,10 +202,10 @@ class Curves:
         """Returns the finite (step, number) pairs written so far by tag, steps ascending."""
         try:
             self._events.Reload()
-        except Exception as problem:  # whatever a damaged file makes the parser say
+        except Exception as problem:  # the parser raises many kinds of errors for a damaged file
             raise UserError(f"expected TensorBoard's events in {str(self.folder)!r}: {short(problem)}") from None
-        found = {}
+        curves = {}
         for tag in sorted(self._events.Tags()["scalars"]):
             points = [(int(one.step), float(one.value)) for one in self._events.Scalars(tag)]
-            found[tag] = thinned([point for point in points if math.isfinite(point[1])])
-        return found
+            curves[tag] = thinned([point for point in points if math.isfinite(point[1])])
+        return curves

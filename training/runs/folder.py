@@ -2,8 +2,8 @@
 
     config.toml  model.safetensors  state.safetensors  state.previous.safetensors  events.out.tfevents...  results.json  run.lock
 
-Every file is written to a temporary name and renamed, so a run killed at any moment resumes from its last checkpoint, and a file
-that is damaged costs no more than the time since the one before. One process writes at a time.
+Every file is written to a temporary name and renamed, so a run killed at any moment resumes from its last checkpoint. If that file
+is damaged, the run resumes from the previous one. One process writes at a time.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
     problem: UserError | None = None
     for file in (last, before):
         try:
-            found = load_tensors(file) if file.exists() else None
-            if found and (name := not_finite(found[0])):
+            checkpoint = load_tensors(file) if file.exists() else None
+            if checkpoint and (name := not_finite(checkpoint[0])):
                 raise UserError(f"expected finite numbers in {name!r}, got nan or infinity in {str(file)!r}")
         except UserError as wrong:
             problem = problem or wrong
             continue
-        if found and file is before:
-            said = problem or f"expected a state in {str(last)!r}, found none"
-            print(f"warning: {said}; continues from the previous checkpoint", file=sys.stderr)
-            os.replace(before, last)  # else the next state saved would push it out
-        if found:
-            return found
+        if checkpoint and file is before:
+            reason = problem or f"expected a state in {str(last)!r}, found none"
+            print(f"warning: {reason}; continues from the previous checkpoint", file=sys.stderr)
+            os.replace(before, last)  # else the next save would replace the good checkpoint
+        if checkpoint:
+            return checkpoint
     if problem:
         raise problem
     return None
@@ -72,22 +72,22 @@ def not_finite(tensors: Tensors) -> str:
     return next((name for name, tensor in floats.items() if not np.isfinite(tensor).all()), "")
 
 
-def check_form(saved: Checkpoint, own: Checkpoint) -> None:
+def check_form(saved: Checkpoint, initial: Checkpoint) -> None:
     """Raises ValueError unless a state has all entries of a learner's initial state, with the same types and sizes.
 
     It may have more entries. An array that is empty at the start may have grown.
     """
-    for name, tensor in own[0].items():
+    for name, tensor in initial[0].items():
         given, free = saved[0].get(name), 1 if tensor.ndim and not len(tensor) else 0
         forms = ["nothing" if one is None else f"{one.dtype} {list(one.shape)}" for one in (tensor, given)]
         fixed = [one is not None and (one.ndim, one.dtype, one.shape[free:]) for one in (tensor, given)]
         if fixed[0] != fixed[1]:
             raise UserError(f"expected {name!r} as {forms[0]}, got {forms[1]}")
-    _check_entries(saved[1], own[1])
+    _check_entries(saved[1], initial[1])
 
 
-def _check_entries(saved: Json, own: Json) -> None:
-    for name, value in own.items():
+def _check_entries(saved: Json, initial: Json) -> None:
+    for name, value in initial.items():
         given = saved.get(name)
         if isinstance(value, dict):
             if not isinstance(given, dict):
@@ -115,8 +115,12 @@ CHECKPOINT_SHARE = 0.1
 
 def module_words(game: str, network: str) -> list[str]:
     """Returns the `--module` options that a command needs for its game and its network's class."""
-    own = named_modules().get(network.partition(":")[0])
-    return [word for source in dict.fromkeys(filter(None, (source_of(game), own))) for word in ("--module", source)]
+    network_module = named_modules().get(network.partition(":")[0])
+    return [
+        word
+        for source in dict.fromkeys(filter(None, (source_of(game), network_module)))
+        for word in ("--module", source)
+    ]
 
 
 def training_command(method: str, config: Any) -> str:
@@ -151,7 +155,7 @@ def commit() -> str:
     return f"leafwise {version('leafwise')}"
 
 
-def origin(source: str) -> Json:
+def provenance(source: str) -> Json:
     """Returns the provenance of the model that a run starts from, including that of its own initial model."""
     metadata = load_tensors(model_path(source))[1]
     return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
@@ -178,14 +182,14 @@ class RunFolder:
     def __init__(self, path: Path, config: Any, *, resume: bool) -> None:
         """Opens the folder of a new run, or of a run to resume, whose length may have grown.
 
-        Raises ValueError if a new run would overwrite one, the run to resume is missing, was configured otherwise, or is
-        going on in another process.
+        Raises ValueError if a new run would overwrite one. Also if the run to resume is missing, has other options or is still
+        running in another process.
         """
         self.path = path
         self.model, self.results, self.state = (path / name for name in (MODEL, "results.json", LAST))
         self.shorter: int | None = None
-        """The run's length before this one lengthened it."""
-        self._find(resume)  # before anything is written
+        """Former number of steps of a run that this one extends."""
+        self._find(resume)  # raises before anything is written
         self.lock = FolderLock(path)
         try:
             self._open(self._find(resume), config)
@@ -203,14 +207,14 @@ class RunFolder:
             raise UserError(
                 f"expected a new run folder, got {str(self.path)!r} with a run in it; --resume continues it"
             )
-        for file in (self.model, self.state):  # of something that this version does not write
+        for file in (self.model, self.state):  # files of a run without config.toml
             if file.exists():
                 raise UserError(f"expected a new run folder, got {str(self.path)!r} with {file.name} in it")
         return None
 
     def _open(self, before: Path | None, config: Any) -> None:
         """Prepares the folder for a run with these options."""
-        for left in self.path.glob(".*"):  # half-written, by a process that was killed
+        for left in self.path.glob(".*"):  # half-written by a process that was killed
             if left.name.lstrip(".").startswith(("config.", "model.", "results.", "state.")):
                 left.unlink(missing_ok=True)
         if before is not None:
@@ -224,7 +228,7 @@ class RunFolder:
         """Raises ValueError for options that differ from the file's; only a larger --total-steps is allowed and noted."""
         kind = type(config)
         defaults = {field.name: field.default for field in dataclasses.fields(config)}
-        before = {**defaults, **read_options(file, kind)}  # what is left open is not in the file
+        before = {**defaults, **read_options(file, kind)}  # options that are None are not in the file
         for name in sorted(described(config)):
             now, then, flag = getattr(config, name), before[name], flag_of(name)
             if name == "total_steps" and now < then:
@@ -242,7 +246,7 @@ class RunFolder:
     def save(self, tensors: Tensors, metadata: Json) -> None:
         """Writes a checkpoint; the last one becomes the previous one.
 
-        Raises ValueError for a state that is not finite, and OSError where it cannot be written; both leave the files as they are.
+        Raises ValueError for a state that is not finite, and OSError if it cannot be written; both leave the files unchanged.
         """
         start = time.perf_counter()
         if name := not_finite(tensors):

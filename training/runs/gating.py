@@ -19,7 +19,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 from leafwise.models.files import save_network
 from leafwise.models.network import Learned
-from leafwise.training.evaluation.agreement import Judged, judge_of
+from leafwise.training.evaluation.agreement import SolvedPositions, solved_positions
 from leafwise.training.evaluation.calibration import calibration
 from leafwise.training.evaluation.matches import play_alone, play_pairs
 from leafwise.training.evaluation.statistics import (
@@ -31,7 +31,7 @@ from leafwise.training.evaluation.statistics import (
     returns_interval,
 )
 from leafwise.training.execution import executor_for, in_pieces
-from leafwise.training.execution.executor import Executor, Here, Line, Shared
+from leafwise.training.execution.executor import Channel, Executor, Ref, SerialExecutor
 from leafwise.training.execution.generations import Call, Calls, Generation, Generations, call
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
@@ -59,17 +59,17 @@ class Replay:
 
     @property
     def next(self) -> int:
-        """Place of the next entry."""
+        """Index of the next entry."""
         return self.recorded % self.size
 
-    def put(self, **found: Array) -> Ints:
-        """Records entries, an array [n, ...] for each name; returns their places, [n]."""
-        n = len(next(iter(found.values())))
-        places: Ints = (self.recorded + np.arange(n)) % self.size
+    def put(self, **entries: Array) -> Ints:
+        """Records entries, an array [n, ...] for each name; returns their indices, [n]."""
+        n = len(next(iter(entries.values())))
+        indices: Ints = (self.recorded + np.arange(n)) % self.size
         for name, array in self.arrays.items():
-            array[places] = found[name]
+            array[indices] = entries[name]
         self.recorded += n
-        return places
+        return indices
 
     def tensors(self) -> Tensors:
         """Returns the arrays for a checkpoint; `recorded` is stored separately."""
@@ -111,17 +111,17 @@ class Gate:
         nodes: int = 0,
         candidates: str | None = None,
         variants: Mapping[str, Game] | None = None,
-        line: Executor[Any, Any] | None = None,
-        play: Callable[[Shared[tuple[Learned, Learned]], range], Floats] | None = None,
+        channel: Executor[Any, Any] | None = None,
+        play: Callable[[Ref[tuple[Learned, Learned]], range], Floats] | None = None,
     ) -> None:
         """Starts with one network; `depth`, `rare`, `nodes` and `candidates` are options of the searches in matches.
 
         Match games start with up to `plies` random actions, a share `from_start` of the pairs without any. Single-player games are
-        played in all `variants` (default: the network's), and logged by their names. `line` is the executor of the games (default:
-        this process). `play` plays the games of two networks from openings at places among the selection seeds (default:
-        `play_pairs` with the searches above).
+        played in all `variants` (default: the network's), and logged by their names. `channel` is the executor of the games
+        (default: this process). `play` plays two networks against each other; a range of indices into the selection seeds gives
+        the openings (default: `play_pairs` with the searches above).
         """
-        self.line: Executor[Any, Any] = Here(call) if line is None else line
+        self.channel: Executor[Any, Any] = SerialExecutor(call) if channel is None else channel
         self.game = first.game
         self.best, self.best_elo = first, 0.0
         self.pool, self.most = [first], pool
@@ -137,15 +137,15 @@ class Gate:
     def challenge(self, newest: Learned, number: int) -> tuple[Logged, bool]:
         """Plays the newest network against the best one, and replaces the best if the test finds the newest better.
 
-        In games of chance the newest replaces the best unless the test finds it worse: the progress between two matches is less
-        there than so many games can show. Match `number` has its own openings. The score of a new best network comes from other
+        In games of chance the newest replaces the best unless the test finds it worse, because so few games cannot show the small
+        progress between two matches. Match `number` has its own openings. The score of a new best network comes from other
         games, as many as the match had. Returns the logged values, and whether the newest is now the best.
         """
         if self.game.players == 1:
             return self.compare_alone(newest)
         better, results = self.meet(newest, number)
-        if better:  # games that let it win a match show it better than it is
-            last = -number * self.pairs  # from openings of no match, counted from the last one
+        if better:  # the games of a won match overestimate the winner
+            last = -number * self.pairs  # openings from the end, which no match uses
             results = np.concatenate(list(self.results_of(newest, range(last - len(results), last))))
         points, wins = pair_points(results / self.game.stake), pair_points(np.sign(results))
         share, games = float(np.clip(points.mean(), 0.01, 0.99)), 2 * len(points)
@@ -154,28 +154,28 @@ class Gate:
             self.best, self.best_elo = newest, elo
             self.pool = [*self.pool, newest][-self.most :]
             self.score = {"mean": share, "games": games, "against": "the best before", "elo": elo}
-        told = {"eval/score_mean": share, **logged_bounds(points_interval(points))}
-        return {**told, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
+        logged = {"eval/score_mean": share, **logged_bounds(points_interval(points))}
+        return {**logged, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
     def meet(self, newest: Learned, number: int) -> tuple[bool, Floats]:
         """Plays a match; returns whether the newest network replaces the best, and its results, [pairs, 2]."""
         first, chance = number * self.pairs, self.game.max_stages > 0
         whole = -(-min(self.pairs, self.allowed) // LOOK) * LOOK
         test = SequentialTest(-STEP, 0.0) if chance else SequentialTest(0.0, STEP)
-        found, better = np.zeros((0, 2)), None
+        played, better = np.zeros((0, 2)), None
         for results in self.results_of(newest, range(first, first + whole)):
-            found = np.append(found, results, axis=0)
-            better = test.decision(pair_points(found / self.game.stake))
+            played = np.append(played, results, axis=0)
+            better = test.decision(pair_points(played / self.game.stake))
             if better is not None:
                 break
-        self.line.cancel()
-        return chance if better is None else better, found
+        self.channel.cancel()
+        return chance if better is None else better, played
 
-    def results_of(self, newest: Learned, places: range) -> Iterator[Floats]:
-        """Yields the newest network's results of pairs of games from openings at places, [LOOK, 2] at a time."""
-        networks = self.line.share((newest, self.best))
-        pieces = enumerate(partial(self.play, networks, some) for some in in_pieces(places, LOOK))
-        for results in self.line.in_order(pieces):
+    def results_of(self, newest: Learned, openings: range) -> Iterator[Floats]:
+        """Yields the newest network's results of pairs of games, [LOOK, 2] at a time; `openings` as in `play_pairs`."""
+        networks = self.channel.share((newest, self.best))
+        pieces = enumerate(partial(self.play, networks, some) for some in in_pieces(openings, LOOK))
+        for results in self.channel.in_order(pieces):
             self.games += results.size
             yield results
 
@@ -184,11 +184,11 @@ class Gate:
 
         If two are equal, the newer one is the best, since it has trained longer.
         """
-        found = {}
-        wanted = [(game, self.pairs, self.depth) for game in self.variants.values()]
-        played = list(play_alone(self.line, newest, wanted, SELECTION_SEED, self.nodes))
+        logged = {}
+        requests = [(game, self.pairs, self.depth) for game in self.variants.values()]
+        played = list(play_alone(self.channel, newest, requests, SELECTION_SEED, self.nodes))
         if len(self.variants) > 1:
-            found = {
+            logged = {
                 f"eval/score_mean_{name}": float(games.scores.mean())
                 for name, games in zip(self.variants, played, strict=True)
             }
@@ -196,15 +196,15 @@ class Gate:
         self.games += len(scores)
         if newest.head == "chance":
             values = np.concatenate([games.values for games in played])
-            found["eval/calibration_error"] = calibration(values, np.concatenate([g.outcomes() for g in played]))[0]
+            logged["eval/calibration_error"] = calibration(values, np.concatenate([g.outcomes() for g in played]))[0]
         interval = returns_interval(scores, self.game.return_range)
         mean = float(scores.mean())
         better = not self.score or mean >= self.score["mean"]
         if better:
             self.best = newest
             self.score = {"mean": mean, **bounds(interval), "games": len(scores), "player": "greedy"}
-            self.score |= {tag.removeprefix("eval/"): number for tag, number in found.items()}
-        return found | {"eval/score_mean": mean, **logged_bounds(interval)}, better
+            self.score |= {tag.removeprefix("eval/"): number for tag, number in logged.items()}
+        return logged | {"eval/score_mean": mean, **logged_bounds(interval)}, better
 
     def state(self) -> Checkpoint:
         """Returns the networks for a checkpoint: arrays and metadata."""
@@ -302,12 +302,12 @@ class IterationOptions(ActorOptions):
 class GatedLearner(Learner):
     """A run of one method: it trains step by step, and its newest network sometimes challenges the best one.
 
-    A method says how to `advance`, adds what is its own to `state` and `restore`, and calls `begin` when it is ready.
+    A method defines `advance`, extends `state` and `restore`, and calls `begin` when it is ready.
     """
 
     newest: Learned
     gate: Gate
-    judged: Judged | None
+    solved: SolvedPositions | None
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)  # raises ValueError without torch
@@ -315,31 +315,33 @@ class GatedLearner(Learner):
 
         one_thread()
         need_device(config)
-        self.executor: Executor[Call, Any] = Here(call)
+        self.executor: Executor[Call, Any] = SerialExecutor(call)
         self.owners: dict[int, Any] = {}
 
     def begin(self, **options: Any) -> None:
         """Starts from the newest network or resumes from the last checkpoint; `options` are those of the gate."""
         config = self.config
-        self.gate = Gate(self.newest, pairs=config.match_pairs, line=self.line(), **options)
-        self.judged = judge_of(
+        self.gate = Gate(self.newest, pairs=config.match_pairs, channel=self.channel(), **options)
+        self.solved = solved_positions(
             self.game, config.solver_positions, config.solver_opening_plies, config.solver_opening_depth
         )
         if not self.resume():
             self.keep_best()
 
-    def work_by(self, first: Any) -> None:
-        """Creates the executor that the options ask for; `first` is warmed up in its processes."""
+    def start_executor(self, first: Any) -> None:
+        """Creates the executor that the options name; its processes warm up `first`."""
         self.executor = executor_for(Calls(first), self.config.processes, self.config.cluster)
 
-    def behind(self, generation: Generation) -> Logged:
+    def job_metrics(self, generation: Generation) -> Logged:
         """Returns the logged values of games that were played as jobs."""
         staleness = generation.number - generation.learned
         return {"rollout/staleness": staleness, "rollout/repeated": self.executor.repeated}
 
-    def line(self) -> Executor[Call, Any]:
+    def channel(self) -> Executor[Call, Any]:
         """Returns an executor for one of several users of the run's executor."""
-        return Here(call) if isinstance(self.executor, Here) else Line(self.executor, self.owners)
+        if isinstance(self.executor, SerialExecutor):
+            return SerialExecutor(call)
+        return Channel(self.executor, self.owners)
 
     def close(self) -> None:
         """Ends the run's worker processes."""
@@ -350,10 +352,10 @@ class GatedLearner(Learner):
         """Trains for one step, and updates `newest` if a match is due; returns logged values, and the match's number or None."""
 
     def state(self) -> Checkpoint:
-        """Returns the state for a checkpoint: that of every run and that of the gate."""
-        tensors, told = super().state()
+        """Returns the state for a checkpoint, with that of the gate."""
+        tensors, metadata = super().state()
         networks, gate = self.gate.state()
-        return tensors | networks, told | {"gate": gate}
+        return tensors | networks, metadata | {"gate": gate}
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Restores the state of a checkpoint."""
@@ -366,24 +368,24 @@ class GatedLearner(Learner):
         start = time.process_time()
         logged, number = self.advance()
         if number is not None:
-            found, better = self.gate.challenge(self.newest, number)
-            logged |= found
+            match_values, better = self.gate.challenge(self.newest, number)
+            logged |= match_values
             if better:
                 self.keep_best()
         self.seconds += time.process_time() - start
         logged["time/seconds"] = self.seconds
         if number is not None:
-            logged |= self.also_logged()
-        if number is not None and self.judged is not None:
-            logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
+            logged |= self.extra_metrics()
+        if number is not None and self.solved is not None:
+            logged["eval/keeps_value"] = self.solved.share(self.newest.evaluator("newest"))
         return logged
 
     def leaf(self) -> Evaluator:
         """Returns the newest network as a leaf."""
         return self.newest.evaluator("newest")
 
-    def also_logged(self) -> Logged:
-        """Returns further logged values after a match, whose time does not count as the run's."""
+    def extra_metrics(self) -> Logged:
+        """Returns further logged values after a match. The run's time does not include them."""
         return {}
 
     def keep_best(self) -> None:
@@ -406,12 +408,12 @@ class IterationLearner(GatedLearner):
     generations: Generations
 
     @property
-    def by_pieces(self) -> bool:
+    def uses_jobs(self) -> bool:
         """Whether games are played as jobs."""
         return bool(self.config.job_size)
 
     @property
-    def to_learn(self) -> int:
+    def new_positions(self) -> int:
         """Number of new positions in an iteration."""
         return int(self.config.positions)
 
@@ -422,25 +424,25 @@ class IterationLearner(GatedLearner):
         self.replay.restore(tensors, metadata["recorded"])
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
         self.module = self.newest.kind.torch_module(self.newest)
-        if self.by_pieces:
+        if self.uses_jobs:
             self.generations.restore(tensors, metadata["ahead"], self.newest)
 
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
         tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors()
-        told: Json = {"recorded": self.replay.recorded, "done": self.done}
-        if self.by_pieces:
-            ahead, told["ahead"] = self.generations.state()
+        metadata: Json = {"recorded": self.replay.recorded, "done": self.done}
+        if self.uses_jobs:
+            ahead, metadata["ahead"] = self.generations.state()
             tensors |= ahead
         more, of_every_run = super().state()
-        return tensors | more, told | of_every_run
+        return tensors | more, metadata | of_every_run
 
     @abstractmethod
     def play(self) -> Logged:
         """Plays the games of an iteration into the replay buffer; returns the logged values."""
 
     @abstractmethod
-    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
+    def sampler(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
         """Returns a function that samples a batch from the replay buffer, and its loss, as `fit` takes them."""
 
     def learn(self) -> Logged:
@@ -448,8 +450,8 @@ class IterationLearner(GatedLearner):
         from leafwise.training.networks import fit, seeded
 
         config, rate = self.config, self.rate()
-        steps = max(1, int(config.epochs * self.to_learn / config.batch_size))
-        sample, loss_by = self.lesson(np.random.default_rng((config.seed, self.done)))
+        steps = max(1, int(config.epochs * self.new_positions / config.batch_size))
+        sample, loss_by = self.sampler(np.random.default_rng((config.seed, self.done)))
         self.module.train()
         with seeded(config.seed, self.done):
             loss = fit(self.module, sample, steps, rate, loss_by)

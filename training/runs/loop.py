@@ -67,7 +67,7 @@ class Events:
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         self._event, self._metadata = Event, SummaryMetadata
-        self._told: set[str] = set()
+        self._described: set[str] = set()
         """Tags whose descriptions are already in the file."""
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{time.time_ns()}"
         self.path = folder / name
@@ -101,21 +101,21 @@ class Events:
         plugin = metadata.create_summary_metadata(HParamsPluginData(session_start_info=start))
         self._log(0, tag=metadata.SESSION_START_INFO_TAG, metadata=plugin, tensor=metadata.NULL_TENSOR)
 
-    def add(self, tag: str, thing: float | Bytes, step: int) -> None:
+    def add(self, tag: str, logged: float | Bytes, step: int) -> None:
         """Logs a number, or a picture as uint8 [height, width, 3]."""
-        if isinstance(thing, np.ndarray) and thing.ndim == 3:
-            (height, width, colours), data = thing.shape, io.BytesIO()
-            Image.fromarray(thing).save(data, "PNG")
+        if isinstance(logged, np.ndarray) and logged.ndim == 3:
+            (height, width, colours), data = logged.shape, io.BytesIO()
+            Image.fromarray(logged).save(data, "PNG")
             png = {"height": height, "width": width, "colorspace": colours, "encoded_image_string": data.getvalue()}
             value: dict[str, Any] = {"image": png}
         else:
-            value = {"simple_value": float(thing)}
-        if tag in TAGS and tag not in self._told:
-            # TensorBoard shows a description where the kind of data stands beside it
+            value = {"simple_value": float(logged)}
+        if tag in TAGS and tag not in self._described:
+            # TensorBoard shows a description only with the kind of data
             kind, plugin = ("BLOB_SEQUENCE", "images") if "image" in value else ("SCALAR", "scalars")
             which = {"plugin_data": {"plugin_name": plugin}, "data_class": f"DATA_CLASS_{kind}"}
             value["metadata"] = self._metadata(summary_description=TAGS[tag], **which)
-            self._told.add(tag)
+            self._described.add(tag)
         self._log(step, tag=tag, **value)
 
     def _log(self, step: int, **value: Any) -> None:
@@ -145,12 +145,12 @@ class Events:
 
 BAR = 20
 """Width of the bar."""
-PACE_SECONDS = 20.0
-"""Seconds after the first step until the duration of a run is estimated, if no evaluation ends sooner."""
+ESTIMATE_SECONDS = 20.0
+"""Seconds from the first step to the estimate of a run's duration, if no evaluation ends sooner."""
 
 
-class Shortened(TextColumn):
-    """A text of the task that is cut if the line is too long."""
+class EllipsisColumn(TextColumn):
+    """A column of the progress bar that cuts its text if the line is too long."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, markup=False, table_column=Column(overflow="ellipsis"))
@@ -163,16 +163,15 @@ class Shortened(TextColumn):
 
 
 def run_progress(console: Console | None = None, *, transient: bool = False) -> Progress:
-    """Returns the progress bar of a task: description, percentage, time left, and its field `told`.
+    """Returns the progress bar of a task: description, percentage, time left, and its field `status`.
 
-    A notebook shows it if ipywidgets is installed; without it rich would print a warning at every change. Output to a file has no
-    bar.
+    Output to a file has no bar. A notebook needs ipywidgets to show it; without it rich would print a warning at every change.
     """
     console = console or get_console()
     hidden = find_spec("ipywidgets") is None if console.is_jupyter else not console.is_terminal
     columns = (
-        Shortened("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
-        Shortened("{task.fields[told]}"),
+        EllipsisColumn("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
+        EllipsisColumn("{task.fields[status]}"),
     )  # fmt: skip
     return Progress(*columns, console=console, transient=transient, disable=hidden)
 
@@ -185,15 +184,15 @@ def find_variant(name: str, variant: str) -> Game:
     from leafwise.envs.core.gym.stepper import first_decision
 
     game = find_game(name)
-    found = game.variant(**variant_options(game, variant))
-    first_decision(found, new_stream(0))  # learners wait for games with decisions
-    return found
+    chosen = game.variant(**variant_options(game, variant))
+    first_decision(chosen, new_stream(0))  # learners need at least one decision
+    return chosen
 
 
 def exploration_at(config: Any, done: int) -> float:
     """Returns the share of random actions after `done` steps, linear over `exploration_fraction` of the run."""
-    fallen = min(1.0, done / config.total_steps / max(config.exploration_fraction, 1e-9))
-    return float(config.exploration + (config.final_exploration - config.exploration) * fallen)
+    progress = min(1.0, done / config.total_steps / max(config.exploration_fraction, 1e-9))
+    return float(config.exploration + (config.final_exploration - config.exploration) * progress)
 
 
 class Learner(ABC):
@@ -217,8 +216,8 @@ class Learner(ABC):
     report: Callable[[], None] = staticmethod(lambda: None)
     """Updates the progress bar; long steps call it from time to time."""
     breaks_whole = False
-    """Whether a step itself checks for Ctrl-C (`leafwise.envs.core.interrupts.check`) at points where a checkpoint is possible;
-    other steps are undone."""
+    """Whether a step checks for Ctrl-C itself (`leafwise.envs.core.interrupts.check`), at points where a checkpoint is possible.
+    Other steps are undone."""
 
     def __init__(self, config: Any) -> None:
         """Raises ValueError for missing packages, an option out of range, or an unknown variant."""
@@ -309,12 +308,12 @@ class Learner(ABC):
 
     def description(self) -> Json:
         """Returns the provenance for the model file."""
-        told = {
+        description = {
             "steps": self.done,
             "seconds": round(self.seconds, 1),
             "command": training_command(self.method, self.config),
         }
-        return {**told, "commit": commit(), "score": self.score, "start": dict(self.start)}
+        return {**description, "commit": commit(), "score": self.score, "start": dict(self.start)}
 
     def results(self) -> Json:
         """Returns the contents of results.json for a finished run."""
@@ -344,15 +343,17 @@ def run_learner(learner: Learner) -> Path:
     return folder.path
 
 
-class Pace:
-    """Estimates the duration of a run once: after its second evaluation, or `PACE_SECONDS` after its first step, which compiles
-    code."""
+class RunEstimate:
+    """Estimates the duration of a run once: after its second evaluation, or `ESTIMATE_SECONDS` after its first step.
+
+    The first step does not count, because it compiles code.
+    """
 
     def __init__(self, learner: Learner) -> None:
         self.learner, self.started = learner, time.monotonic()
         self.first: tuple[float, int] | None = None
         """Time at the end of the first step, and the number of steps done then."""
-        self.is_told = False
+        self.printed = False
 
     def lines(self, evaluated: bool | None) -> list[str]:
         """Returns the first line of a run's output, once the duration can be estimated.
@@ -363,9 +364,9 @@ class Pace:
         first = self.first
         if evaluated is not None:
             self.first = first or (now, learner.done)
-        if self.is_told or first is None or not (evaluated or now - first[0] > PACE_SECONDS):
+        if self.printed or first is None or not (evaluated or now - first[0] > ESTIMATE_SECONDS):
             return []
-        self.is_told = True
+        self.printed = True
         rest = (learner.goal - learner.done) * (now - first[0]) / (learner.done - first[1])
         name, steps = learner.game.name.capitalize(), f"{learner.goal:,} {learner.unit}"
         return [f"training {name} with {learner.method}: {steps}, {about(now - self.started + rest)} on this machine"]
@@ -385,13 +386,13 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
     """
     with Deferred() as stop, silent_keys(), run_progress() as progress:
         name = f"{learner.method} {learner.config.game}"
-        task = progress.add_task(name, total=learner.goal, completed=learner.done, told="")
-        pace, lines = Pace(learner), list[str]()
+        task = progress.add_task(name, total=learner.goal, completed=learner.done, status="")
+        estimate, lines = RunEstimate(learner), list[str]()
 
         def show(evaluated: bool | None = None) -> None:
             progress.update(task, completed=learner.done)
-            lines[:0] = pace.lines(evaluated)
-            if pace.is_told or learner.done >= learner.goal:
+            lines[:0] = estimate.lines(evaluated)
+            if estimate.printed or learner.done >= learner.goal:
                 print(*lines, sep="\n", end="\n" if lines else "", flush=True)
                 lines.clear()
 
@@ -405,18 +406,18 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
                 logged = learner.step_or_save(stop)
             except KeyboardInterrupt:
                 return learner.done if learner.breaks_whole else done
-            for tag, thing in logged.items():
-                events.add(tag, thing, learner.done)
+            for tag, value in logged.items():
+                events.add(tag, value, learner.done)
             events.flush()
             if learner.done >= learner.goal or learner.folder.checkpoint_due(learner.config.checkpoint_seconds):
                 learner.save()
-            if told := words_of(logged, learner.game.players):
-                progress.update(task, told=told)
-            if told and not (progress.console.is_terminal or progress.console.is_jupyter):
-                lines.append(f"{learner.done:,} of {learner.goal:,} {learner.unit}: {told}")
-            if told and (leaf := learner.leaf()):
+            if status := words_of(logged, learner.game.players):
+                progress.update(task, status=status)
+            if status and not (progress.console.is_terminal or progress.console.is_jupyter):
+                lines.append(f"{learner.done:,} of {learner.goal:,} {learner.unit}: {status}")
+            if status and (leaf := learner.leaf()):
                 position = position or middle_of(learner.game)
                 events.add("position", picture(position, leaf), learner.done)
                 events.flush()
-            show(bool(told))
+            show(bool(status))
     return learner.done

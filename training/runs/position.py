@@ -15,18 +15,18 @@ from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.tags import figure
 
 MOST_DECISIONS, MOST_NODES, MOST_ACTIONS = 400, 1000, 12
-"""Of the game, of the search, and in the picture."""
+"""Maximum numbers: decisions of the random game, nodes of the search, actions in the picture."""
 
 
 def middle_of(game: Game) -> State:
     """Returns a fixed position half way through a random game."""
     stream, rng = new_stream(SELECTION_SEED), np.random.default_rng(SELECTION_SEED)
     state = game.new(seed=SELECTION_SEED)
-    met: list[State] = []
-    while not state.is_terminal and len(met) < MOST_DECISIONS:
-        met.append(state)
+    visited: list[State] = []
+    while not state.is_terminal and len(visited) < MOST_DECISIONS:
+        visited.append(state)
         state = state.play(int(rng.choice(state.legal_actions))).settle(stream)
-    return met[len(met) // 2]
+    return visited[len(visited) // 2]
 
 
 def picture(state: State, leaf: Evaluator) -> Bytes:

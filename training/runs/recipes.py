@@ -1,14 +1,14 @@
 """Training recipes of a game, from its `recipes.toml`: proven options, and methods of its own.
 
-    method = "ship-values"         # the method unless another is named
+    method = "ship-values"         # the default method
     easier = "start_life=31"       # options that make a variant easier, for `easy_variants`
-    [modules]                      # methods of the game's own, and its `publish`: modules like training/dqn/dqn.py
+    [modules]                      # the game's own methods and its own `publish`: modules like training/dqn/dqn.py
     ship-values = "leafwise.training.starship.ship_values"
     [selfplay]                     # options of a method, by their names in a run's config.toml
     exploration = 0.01
     [value-td]
-    as = "selfplay"                # the same as another's
-    [units]                        # how what a model's values mean to people is fitted (training.publish.units), their name
+    as = "selfplay"                # the same options as another method
+    [units]                        # how the units of a model's values are fitted (training.publish.units), and their name
     name = "expected quality"
 
 A game in a single file has them beside it, `solitaire.toml` beside `solitaire.py`.
@@ -99,13 +99,13 @@ def recipes(name: str) -> Json:
 
 def methods(name: str) -> dict[str, Method]:
     """Returns the methods that fit a game, including its own; the default is the first."""
-    game, said = find_game(name), recipes(name)
-    found = {method.name: method for method in METHODS if method.fits(game)}
-    for own, module in said.get("modules", {}).items():
-        if own != PUBLISH:
-            found[own] = Method(own, module, lambda game: True)
-    first = said.get("method", next(iter(found)))
-    return {first: found[first], **found}
+    game, recipe_table = find_game(name), recipes(name)
+    fitting = {method.name: method for method in METHODS if method.fits(game)}
+    for own_name, module in recipe_table.get("modules", {}).items():
+        if own_name != PUBLISH:
+            fitting[own_name] = Method(own_name, module, lambda game: True)
+    first = recipe_table.get("method", next(iter(fitting)))
+    return {first: fitting[first], **fitting}
 
 
 def method_of(name: str, method: str = "") -> Method:
@@ -113,30 +113,30 @@ def method_of(name: str, method: str = "") -> Method:
 
     Raises ValueError for a method that does not exist, does not fit the game, or has a new name.
     """
-    found = methods(name)
+    fitting = methods(name)
     if not method:
-        return next(iter(found.values()))
-    if method not in found:
+        return next(iter(fitting.values()))
+    if method not in fitting:
         for now in RENAMED.get(method, ()):
-            if now in found:
+            if now in fitting:
                 raise UserError(f"expected {now}, the new name of the method in {name.capitalize()}, got {method!r}")
-        fitting = f"a method that fits {name}" if method in {one.name for one in METHODS} else "a method"
-        raise UserError(f"expected {fitting} among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
-    return found[method]
+        expected = f"a method that fits {name}" if method in {one.name for one in METHODS} else "a method"
+        raise UserError(f"expected {expected} among {', '.join(fitting)}, got {method!r}{perhaps(method, fitting)}")
+    return fitting[method]
 
 
 def recipe(name: str, method: str, variant: str | None) -> Json:
     """Returns the options of a game's recipe for a method, in a variant (None: no variant was given)."""
-    said = recipes(name)
-    own = said.get(method, {})
-    found = {option: value for option, value in {**said.get(own.get("as"), {}), **own}.items() if option != "as"}
-    if variant is not None and {"variants", "extra_variants"} & found.keys():
-        # This variant is learned alone, and the easier games are easier games of it
-        easier = said.get("easier", "")
-        found = {option: value for option, value in found.items() if option not in OF_SEVERAL_VARIANTS}
+    table = recipes(name)
+    entry = table.get(method, {})
+    options = {option: value for option, value in {**table.get(entry.get("as"), {}), **entry}.items() if option != "as"}
+    if variant is not None and {"variants", "extra_variants"} & options.keys():
+        # The run learns this variant alone; its easier games are easier games of this variant
+        easier = table.get("easier", "")
+        options = {option: value for option, value in options.items() if option not in OF_SEVERAL_VARIANTS}
         if easier and easier.partition("=")[0] not in variant:
-            found["easy_variants"] = [f"{variant},{easier}"]
-    return found
+            options["easy_variants"] = [f"{variant},{easier}"]
+    return options
 
 
 def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
@@ -161,8 +161,9 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
 def missing(
     name: str, method: str, variant: str | None, given: Set[str], network: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Yields the options of a game's recipe that are not among the flags `given`; with a torch module as `network` without those
-    of sparse networks.
+    """Yields the options of a game's recipe that are not among the flags `given`.
+
+    With a torch module as `network` it leaves out the options of sparse networks.
 
     Raises ValueError for a recipe with players or leaves that run code.
     """
@@ -181,19 +182,19 @@ def train(name: str, method: str, options: Json) -> Path:
 
     Raises ValueError for an unknown method or option.
     """
-    found = method_of(name, method)
-    types, chosen = get_type_hints(found.options), dict(options)
-    if isinstance(chosen.get("network"), type):
+    chosen = method_of(name, method)
+    types, values = get_type_hints(chosen.options), dict(options)
+    if isinstance(values.get("network"), type):
         from leafwise.models.network import text_of
 
-        chosen["network"] = text_of(chosen["network"])
-    known = [field.name for field in dataclasses.fields(found.options) if field.name != "game"]
-    for option in chosen:
+        values["network"] = text_of(values["network"])
+    known = [field.name for field in dataclasses.fields(chosen.options) if field.name != "game"]
+    for option in values:
         if option not in known:
             raise UserError(
-                f"expected an option of {found.name} ({', '.join(known)}), got {option!r}{perhaps(option, known)}"
+                f"expected an option of {chosen.name} ({', '.join(known)}), got {option!r}{perhaps(option, known)}"
             )
-    flags = {flag_of(option) for option in chosen}
-    for option, value in missing(name, found.name, chosen.get("variant"), flags, chosen.get("network")):
-        chosen[option] = msgspec.convert(value, types[option])
-    return found.code.train(found.options(game=name, **chosen))
+    flags = {flag_of(option) for option in values}
+    for option, value in missing(name, chosen.name, values.get("variant"), flags, values.get("network")):
+        values[option] = msgspec.convert(value, types[option])
+    return chosen.code.train(chosen.options(game=name, **values))

@@ -52,7 +52,7 @@ class RunOptions:
 
     most_used: ClassVar[tuple[str, ...]] = ("total_steps", "run", "seed")
     empty_means: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Meaning of options that are left empty, as older runs wrote it."""
+    """Values that older runs wrote for options that are now empty."""
     game: Annotated[str, tyro.conf.Suppress]
     """Game to learn; the first word of the command."""
     variant: str = ""
@@ -95,15 +95,15 @@ def variant_options(game: Game, variant: str) -> Json:
 
 
 def variant_with_files_read(game: Game, variant: str) -> str:
-    """Returns a `--variant` with the contents of the files that its options name, so that a run does not depend on them.
+    """Returns a `--variant` with the contents of the files that its options name, so that a run does not depend on the files.
 
     Raises ValueError for options the game does not have and for files that cannot be read.
     """
     given = variant_options(game, variant)
-    found = with_files_read(game.name, game.options, given)
-    if found == given:
+    contents = with_files_read(game.name, game.options, given)
+    if contents == given:
         return variant
-    return ",".join(f"{name}={option_text(value)}" for name, value in game.variant(**found).given_options.items())
+    return ",".join(f"{name}={option_text(value)}" for name, value in game.variant(**contents).given_options.items())
 
 
 def option_text(value: Any) -> str:
@@ -124,16 +124,16 @@ def to_toml(options: Json) -> str:
 
 def read_options(path: Path, config_class: type) -> Json:
     """Reads the options in a file; raises ValueError with the file's name for unknown options and wrong values."""
-    types, found = get_type_hints(config_class), {}
+    types, options = get_type_hints(config_class), {}
     for name, value in read_table(path).items():
         if name not in types or name in NOT_OPTIONS:
             raise UserError(f"expected options of {config_class.__module__} in {str(path)!r}, got {short(repr(name))}")
         try:
-            found[name] = msgspec.convert(value, types[name])
+            options[name] = msgspec.convert(value, types[name])
         except msgspec.ValidationError as problem:
             reason = short(str(problem).replace("`", ""))
             raise UserError(f"{str(path)!r}, {name}: {reason[:1].lower()}{reason[1:]}") from None
-    return found
+    return options
 
 
 def file_of(words: Sequence[str]) -> Path | None:

@@ -53,5 +53,5 @@ def train_side_by_side(module: str, configs: Sequence[Any], processes: int, clus
 
 def results_of(folder: Path) -> Json:
     """Returns the results of a finished run."""
-    found: Json = json.loads(read_text(folder / RESULTS))
-    return found
+    results: Json = json.loads(read_text(folder / RESULTS))
+    return results

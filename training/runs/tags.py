@@ -48,18 +48,20 @@ TAGS = {
 
 
 def words_of(logged: Mapping[str, Any], players: int) -> str:
-    """Returns the figures of an evaluation in words: `mean score 44,560 (43,020 to 46,100)`, in two-player games
-    `0.53 of points`; "" without an evaluation."""
+    """Returns the figures of an evaluation in words, "" without an evaluation.
+
+    For example `mean score 44,560 (43,020 to 46,100)`, or `0.53 of points` in two-player games.
+    """
     low, high = (logged.get(f"eval/score_ci_{end}") for end in ("low", "high"))
-    found = []
+    parts = []
     for tag, x in logged.items():
         if tag in TAGS and tag.startswith("eval/") and not tag.startswith("eval/score_ci"):
             is_score = tag == "eval/score_mean"
             bounds = f" ({figure(low)} to {figure(high)})" if is_score and low is not None and high is not None else ""
-            told = f"{figure(x)}{bounds}"
+            text = f"{figure(x)}{bounds}"
             of_two = is_score and players == 2
-            found.append(f"{told} of points" if of_two else f"{TAGS[tag].partition(':')[0]} {told}")
-    return ", ".join(found)
+            parts.append(f"{text} of points" if of_two else f"{TAGS[tag].partition(':')[0]} {text}")
+    return ", ".join(parts)
 
 
 def figure(x: float) -> str:

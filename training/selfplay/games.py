@@ -1,8 +1,7 @@
 """Self-play games whose positions are labelled with root values of searches, in the learner's process or as jobs.
 
-In the learner's process all games come from one random stream; a job has its own stream. The compiled part comes first: a
-position is played at row HERE of a `Table`, the search uses the rows after it, and `T` are the game's tables with the leaf's
-weights.
+In the learner's process all games come from one random stream; a job has its own stream. The compiled part comes first. A position
+is played at row HERE of a `GameTable`; the search uses the rows after it. `T` are the game's tables with the leaf's weights.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
 from leafwise.envs.core.ranges import need_among
 from leafwise.models.network import Learned
 from leafwise.search.compiled import CompiledSearch, compiled_search
-from leafwise.training.batches import NOBODY, OPENINGS, How, SideBySide
-from leafwise.training.execution.executor import Shared
+from leafwise.training.batches import NOBODY, OPENINGS, PlayOptions, SideBySide
+from leafwise.training.execution.executor import Ref
 from leafwise.training.games import (
     AFTERSTATE,
     CHOSEN,
@@ -54,12 +53,12 @@ from leafwise.training.games import (
 from leafwise.training.runs.recipes import has_outcomes
 
 
-class Kernels(NamedTuple):
+class SelfPlayKernels(NamedTuple):
     """The compiled entry points. They are compiled when they are first called."""
 
     record_games: Compiled
-    """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns, kept, T,
-    earlier) -> positions"""
+    """(table, record, count, depth, plies, max_opening_value, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns,
+    kept, T, earlier) -> positions"""
 
 
 class RowKernels(NamedTuple):
@@ -96,14 +95,14 @@ def row_kernels(game: Game) -> RowKernels:
     return RowKernels(write_all_targets, make_transform_rows(game))
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+def kernels(game: Game, evaluator: Evaluator) -> SelfPlayKernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
     return _compiled(game.with_defaults, compiled_search(game, evaluator), stage_bits(evaluator, game.stages))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
-    rules, best_action, leaf_value = game.rules, make_best_action(game, found), found.leaf_value
+def _compiled(game: Game, compiled: CompiledSearch, stages: int) -> SelfPlayKernels:
+    rules, best_action, leaf_value = game.rules, make_best_action(game, compiled), compiled.leaf_value
     current_player, stage, apply_action = rules.current_player, rules.stage, rules.apply_action
     returns, progress = rules.returns, rules.progress
     settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, stages), make_open_game(game)
@@ -113,9 +112,9 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
     def record_game(table, record, first, depth, epsilon, other, leaf_targets, by_turns, T, earlier):
         """Plays a game from row HERE and records its positions from `first` while there is room; returns where they end.
 
-        Seat `other` is played with the tables `earlier`, and not recorded. With `leaf_targets` the values are what the leaf says
-        of the next positions, where the search's action was played. `by_turns`: what a player decides without chance between is
-        one turn.
+        Seat `other` plays with the tables `earlier` and is not recorded. With `leaf_targets` the values are the leaf's values of
+        the next positions, where the search's action was played. `by_turns`: the decisions of a player without chance in between
+        are one turn.
         """
         S, R, n = table.S, table.R, first
         room, begins = record.rows.shape[0], True
@@ -136,7 +135,7 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
                 if by_turns and not begins and record.kinds[n] == CHOSEN:
                     record.kinds[n] = CONTINUED
                 n += 1
-            # Where that leads, first to where a leaf is asked, then to the next decision
+            # Play the action, up to the stage that the leaf values, then up to the next decision
             apply_action(S, HERE, a, HERE, T)
             begins = current_player(S, HERE, T) != player
             settle_to_leaf(S, R, T)
@@ -153,7 +152,7 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
 
     @bind(game.room, inline=True)
     def keep(record, first, end, kept, T):
-        """Keeps the positions from `first` whose stage is set in the bits `kept`; returns where they end."""
+        """Keeps the positions from `first` whose stage is set in the bits `kept`; returns the index after the last."""
         n = first
         for t in range(first, end):
             if is_asked(kept, stage(record.rows, np.uint64(t), T)):
@@ -167,40 +166,43 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
         return n
 
     @bind(game.room, inline=True)
-    def open_even(table, depth, plies, even, T):
-        """Starts a game at row HERE as `open_game`, again until the root value is within `even`, at most `OPENINGS` times."""
+    def open_balanced(table, depth, plies, max_opening_value, T):
+        """Starts a game at row HERE like `open_game`, again until the absolute root value is at most `max_opening_value`.
+
+        It tries at most `OPENINGS` openings.
+        """
         open_game(table, plies, T)
-        if even < np.inf:
+        if max_opening_value < np.inf:
             tries = 1
-            while tries < OPENINGS and abs(best_action(table, table.buffers, depth, T)) > even:
+            while tries < OPENINGS and abs(best_action(table, table.buffers, depth, T)) > max_opening_value:
                 open_game(table, plies, T)
                 tries += 1
 
     @bind(game.room)
     def record_games(
-        table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns, kept, T,
-        earlier,
+        table, record, count, depth, plies, max_opening_value, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns,
+        kept, T, earlier,
     ):  # fmt: skip
         """Plays whole games until `count` positions are recorded or the record is full; returns the number of positions.
 
-        They begin with up to `plies` random actions (`even`: see `open_even`), and a share `epsilon` of the others is random too.
-        In a share `earlier_share` of the games one seat is played by `earlier`, whose positions are not recorded. A target is the
-        lambda-return (lambda is `trace_decay`) of the root values that follow, the last of which is the outcome; it ends where
-        another action was played than the search's. The outcome of a game that was not won is the share `credit` of its `progress`,
-        if that is more. Where the leaf is asked at a stage of chance, that is a position too, worth what comes of it. With
-        `leaf_targets`, where the search's action was played, it is that of what the leaf says of the next positions themselves.
-        `by_turns`: lambda counts turns, not actions; `kept`: the stages of those that are, as bits.
+        Games begin with up to `plies` random actions (see `open_balanced`), and a share `epsilon` of the later actions is random.
+        In a share `earlier_share` of the games `earlier` plays one seat, whose positions are not recorded. A target is the
+        lambda-return of the following root values and the outcome, with `trace_decay` as lambda. It ends at an action that was not
+        the search's. A game that was not won counts at least the share `credit` of its `progress`. A stage of chance that the leaf
+        values is a position too; its target is that of what follows. With `leaf_targets` the leaf's values of the next positions
+        replace the root values where the search's action was played. `by_turns`: lambda counts turns, not actions. `kept`: the
+        stages that are recorded, as bits.
         """
         S, R, counts = table.S, table.R, table.counts
         n = 0
         while n < count and not T.stop[0]:
-            open_even(table, depth, plies, even, T)
+            open_balanced(table, depth, plies, max_opening_value, T)
             other = np.int64(NOBODY)
             if uniform(R) < earlier_share:
                 other = np.int64(below(R, 2))
             end = record_game(table, record, n, depth, epsilon, other, leaf_targets, by_turns, T, earlier)
             if current_player(S, HERE, T) != TERMINAL:
-                return n  # the record is full: the game is left out
+                return n  # the record is full; the game is dropped
             outcome = returns(S, HERE, T)
             counts[GAMES] += 1
             if outcome > 0:
@@ -213,20 +215,22 @@ def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
             n = end
         return n
 
-    return Kernels(record_games)
+    return SelfPlayKernels(record_games)
 
 
 def got_so_far(game: Game, rows: Array) -> Floats:
-    """Returns what targets of rows [n, width] leave out, [n]: the returns so far in a game with a score, where what is learned is
-    the return to come."""
+    """Returns the returns so far of rows [n, width], [n], in a game with a score, else 0.
+
+    Targets do not contain them: in a game with a score the network learns the return to come.
+    """
     return np.zeros(len(rows)) if has_outcomes(game) else Observer(game, masked=False)(rows).returns
 
 
 LABELS_MB = 16.0
-"""Size of the solver's table for exact targets, in MB; the fastest stays in the processor's cache."""
+"""Size of the solver's table for exact targets, in MB; a larger one does not fit the processor's cache."""
 
 
-class Recorded(NamedTuple):
+class RecordedValues(NamedTuple):
     """Recorded positions of some games."""
 
     rows: Array
@@ -234,17 +238,17 @@ class Recorded(NamedTuple):
     targets: Floats
     """[n]"""
     counts: Ints
-    """Counters of the games, as in `leafwise.training.games.Table`."""
+    """Counters of the games, as in `leafwise.training.games.GameTable`."""
 
 
-class Recorder:
+class SearchRecorder:
     """Records games of a network's searches, or of a guide's, in the variants of a run."""
 
     def __init__(
-        self, variants: Sequence[Game], newest: Learned, options: Any, *, own: bool = False, positions: int = 0
+        self, variants: Sequence[Game], newest: Learned, options: Any, *, leaf_targets: bool = False, positions: int = 0
     ) -> None:
-        """`options` has the playing options of the method's `Config`; `own` is that of the learner."""
-        self.variants, self.options, self.own = variants, options, own
+        """`options` has the playing options of the method's `Config`; `leaf_targets` is that of the learner."""
+        self.variants, self.options, self.leaf_targets = variants, options, leaf_targets
         self.positions, self._first = positions, newest
         game = variants[0]
         self.solo, self.guide = game.players == 1, guide_of(game, options.guide)
@@ -262,7 +266,7 @@ class Recorder:
         self.labels = exact_labels(game, LABELS_MB) if options.exact_nodes else None
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (self.variants, self._first, self.options, self.own, self.positions)
+        return _rebuilt, (self.variants, self._first, self.options, self.leaf_targets, self.positions)
 
     def warm(self) -> None:
         """Compiles or loads the code by recording one position of each kind of game."""
@@ -286,10 +290,10 @@ class Recorder:
             T, other = self.tables(newest, game), self.tables(earlier, game)
             alone = (options.exploration, 0.0 if self.solo else options.pool_share, options.td_lambda)
             run, depth = self.kernels.record_games, options.depth
-        own = self.own and not guided
-        even = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
-        how = options.plies, even, *alone, own, credit, options.lambda_turns, self.kept
-        n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
+        leaf_targets = self.leaf_targets and not guided
+        max_opening_value = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
+        arguments = options.plies, max_opening_value, *alone, leaf_targets, credit, options.lambda_turns, self.kept
+        n = int(stoppable(lambda: run(table, self.room, count, depth, *arguments, T, other), T.stop, other.stop))
         if self.labels is not None:
             self.label(n, T)
         return n
@@ -303,7 +307,7 @@ class Recorder:
     def piece(
         self, game: Game, count: int, newest: Learned, earlier: Learned, key: int | None = None, *,
         guided: bool = False, credit: float = 0.0,
-    ) -> Recorded:  # fmt: skip
+    ) -> RecordedValues:  # fmt: skip
         """Returns games from the random stream of `key`, or from the stream of the last games (None)."""
         table = self.guide_table if guided else self.table
         if key is not None:
@@ -311,24 +315,24 @@ class Recorder:
         table.counts[:] = 0
         n = self.record(game, count, newest, earlier, guided=guided, credit=credit)
         rows, targets = self.room.rows[:n].copy(), self.room.targets[:n].copy()
-        return Recorded(rows, targets - got_so_far(game, rows), table.counts.copy())
+        return RecordedValues(rows, targets - got_so_far(game, rows), table.counts.copy())
 
 
 class BatchRecorder:
-    """Records games like `Recorder`, for networks that value batches: a job plays whole games side by side."""
+    """Records games like `SearchRecorder`, for networks that value batches: a job plays whole games side by side."""
 
-    def __init__(self, variants: Sequence[Game], options: Any, *, own: bool = False) -> None:
-        self.variants, self.options, self.own = variants, options, own
+    def __init__(self, variants: Sequence[Game], options: Any, *, leaf_targets: bool = False) -> None:
+        self.variants, self.options, self.leaf_targets = variants, options, leaf_targets
         self.solo, self.guide = variants[0].players == 1, guide_of(variants[0], options.guide)
         self.labels = exact_labels(variants[0], LABELS_MB) if options.exact_nodes else None
 
     def __reduce__(self) -> Any:
-        return _batches_rebuilt, (self.variants, self.options, self.own)
+        return _batches_rebuilt, (self.variants, self.options, self.leaf_targets)
 
     def warm(self) -> None:
         """Loads the code."""
         blank = Evaluator("blank", None, batch=lambda rows, T: np.zeros(len(rows)))
-        self.played(self.variants[0], 1, (blank,), 0, 1, self.own, 0.0, 0.0)
+        self.played(self.variants[0], 1, (blank,), 0, 1, self.leaf_targets, 0.0, 0.0)
 
     def tables(self, network: Learned | None, game: Game) -> Any:
         """Returns `T` of a variant."""
@@ -336,7 +340,7 @@ class BatchRecorder:
 
     def piece(
         self, game: Game, count: int, newest: Learned, earlier: Learned, key: int, *, guided: bool, credit: float
-    ) -> Recorded:
+    ) -> RecordedValues:
         """Returns `count` games from random streams of `key`."""
         options = self.options
         if guided:
@@ -346,46 +350,50 @@ class BatchRecorder:
             return self.played(game, count, (self.guide,), key, depth, False, credit, 0.0, exploration, decay)
         share = 0.0 if self.solo else options.pool_share
         leaves = [network.evaluator("selfplay") for network in (newest, earlier)[: 1 + (share > 0)]]
-        how = options.depth, self.own, credit, share, options.exploration, options.td_lambda
-        return self.played(game, count, leaves, key, *how)
+        arguments = options.depth, self.leaf_targets, credit, share, options.exploration, options.td_lambda
+        return self.played(game, count, leaves, key, *arguments)
 
     def played(
-        self, game: Game, count: int, leaves: Sequence[Evaluator], key: int, depth: int, own: bool, credit: float,
+        self, game: Game, count: int, leaves: Sequence[Evaluator], key: int, depth: int, leaf_targets: bool, credit: float,
         earlier: float, exploration: float = 0.0, trace_decay: float = 1.0,
-    ) -> Recorded:  # fmt: skip
-        """Returns so many games of the first leaf's searches, in a share `earlier` of which the last one has a seat."""
+    ) -> RecordedValues:  # fmt: skip
+        """Returns `count` games of searches with the first leaf; in a share `earlier` of them the last leaf plays one seat."""
         options, rng = self.options, np.random.default_rng(key)
         games = SideBySide(game, leaves, depth, nodes=options.nodes, candidates=options.candidates or None)
         keys = rng.integers(0, 1 << 64, count, dtype=np.uint64)
         other = np.where(rng.random(count) < earlier, rng.integers(0, 2, count), NOBODY)
-        even = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
-        how = How(np.full(count, options.plies), exploration, even, credit, own)
-        record, _, counts = games.play(keys, other, how)
+        max_opening_value = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
+        play_options = PlayOptions(np.full(count, options.plies), exploration, max_opening_value, credit, leaf_targets)
+        record, _, counts = games.play(keys, other, play_options)
         n = len(record.rows)
         exact = np.full(n, UNKNOWN)
         if self.labels is not None:
             exact = self.labels(record.rows, record.first, options.exact_nodes)
         row_kernels(game.with_defaults).write_all_targets(record, n, exact, trace_decay, self.tables(None, game))
-        return Recorded(record.rows, record.targets - got_so_far(game, record.rows), counts)
+        return RecordedValues(record.rows, record.targets - got_so_far(game, record.rows), counts)
 
 
-def _batches_rebuilt(variants: Sequence[Game], options: Any, own: bool) -> BatchRecorder:
-    return BatchRecorder(variants, options, own=own)
+def _batches_rebuilt(variants: Sequence[Game], options: Any, leaf_targets: bool) -> BatchRecorder:
+    return BatchRecorder(variants, options, leaf_targets=leaf_targets)
 
 
-def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool, positions: int) -> Recorder:
-    return Recorder(variants, newest, options, own=own, positions=positions)
+def _rebuilt(
+    variants: Sequence[Game], newest: Learned, options: Any, leaf_targets: bool, positions: int
+) -> SearchRecorder:
+    return SearchRecorder(variants, newest, options, leaf_targets=leaf_targets, positions=positions)
 
 
 def record_piece(
-    recorder: Shared[Recorder | BatchRecorder],
-    networks: Shared[Mapping[str, Learned]],
-    place: int,
+    recorder: Ref[SearchRecorder | BatchRecorder],
+    networks: Ref[Mapping[str, Learned]],
+    variant: int,
     count: int,
     key: int,
     guided: bool,
     credit: float,
-) -> Recorded:
-    """Job: returns at least `count` positions (or `count` games side by side) of the variant at a place."""
-    own, both = recorder.get(), networks.get()
-    return own.piece(own.variants[place], count, both["newest"], both["earlier"], key, guided=guided, credit=credit)
+) -> RecordedValues:
+    """Job: returns at least `count` positions (or `count` games side by side) of a variant, given by its index."""
+    worker, by_name = recorder.get(), networks.get()
+    return worker.piece(
+        worker.variants[variant], count, by_name["newest"], by_name["earlier"], key, guided=guided, credit=credit
+    )

@@ -42,11 +42,11 @@ from leafwise.models.players import player
 from leafwise.models.seen import OBSERVATION, default_seen, features_of
 from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Ref
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, guide_of, logged_games
 from leafwise.training.runs.files import config_file
-from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
+from leafwise.training.runs.folder import Checkpoint, load_checkpoint, provenance
 from leafwise.training.runs.gating import LOOK, SPARSE, IterationLearner, IterationOptions, Replay, need_sparse
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.recipes import has_outcomes
@@ -61,7 +61,7 @@ from leafwise.training.runs.run_options import (
     TotalSteps,
     read_options,
 )
-from leafwise.training.selfplay.games import BatchRecorder, Recorded, Recorder, record_piece, row_kernels
+from leafwise.training.selfplay.games import BatchRecorder, RecordedValues, SearchRecorder, record_piece, row_kernels
 from leafwise.training.types import Json, Logged, Tensors
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class SelfPlay(IterationLearner):
 
     method, unit = "selfplay", "iterations"
     newest: Any
-    own = False
+    leaf_targets = False
     """Whether targets are the network's own values instead of root values of searches."""
 
     def __init__(self, config: Config) -> None:
@@ -193,56 +193,60 @@ class SelfPlay(IterationLearner):
             raise UserError(f"expected --head value, or wdl in a two-player game, got {config.head!r}")
         if config.match_from_start and (self.solo or not self.game.max_stages):
             raise UserError(f"expected --match-from-start in a two-player game with chance, got {self.game.name!r}")
-        self.mix, self.easy = (
+        self.main_variants, self.easier_variants = (
             {text: find_variant(config.game, text) for text in texts}
             for texts in (config.variants or (config.variant,), config.easy_variants)
         )
-        self.variants = [*self.mix.values(), *self.easy.values()]
-        self.shares = [list(self.mix).index(text) for text in config.variants] or [0]
+        self.variants = [*self.main_variants.values(), *self.easier_variants.values()]
+        self.main_indices = [list(self.main_variants).index(text) for text in config.variants] or [0]
         if config.exact_nodes:
-            labels_of(self.game)  # raises ValueError for a game that has none
+            labels_of(self.game)  # raises ValueError for a game without a solver
         self.module = self.fresh()
-        taught_by = "" if config.guide in self.game.scores else config.guide
-        self.start = origin(source) if (source := config.init_from or taught_by) else {}
+        guide_model = "" if config.guide in self.game.scores else config.guide
+        self.start = provenance(source) if (source := config.init_from or guide_model) else {}
         self.guide = guide_of(self.game, config.guide)
         self.newest = self.module.export()
         self.references: ReferencePlayers | None = None
         for name in config.reference_players:
-            player(name, self.game)  # raises ValueError for what is none
+            player(name, self.game)  # raises ValueError for an unknown player
         self.recorder = self.new_recorder(config.positions)
-        self.recorder.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
+        self.recorder.tables(self.newest, self.game)  # raises ValueError for unknown candidates
         self.open_folder()
         self.games = 0
         size = config.buffer_size
-        kept = {"rows": self.game.rows(size), "targets": np.zeros(size), "places": np.zeros(size, np.int64)}
-        self.replay = Replay(size, kept)
+        arrays = {"rows": self.game.rows(size), "targets": np.zeros(size), "places": np.zeros(size, np.int64)}
+        self.replay = Replay(size, arrays)
         if config.replay_from and not (config.resume and self.folder.state.exists()):
             rows, targets = replay_of(config.replay_from, config, self.game)
             self.keep(0, rows[-size:], targets[-size:], repeats=1)
-        if self.by_pieces:
+        if self.uses_jobs:
             actor = self.new_recorder(config.job_size)
-            self.work_by(actor)
+            self.start_executor(actor)
             self.actor = self.executor.share(actor)
-        self.generations = Generations(self.line(), self.pieces, config.staleness)
+        self.generations = Generations(self.channel(), self.pieces, config.staleness)
         if config.reference_players:
-            self.references = ReferencePlayers(self.game, config.reference_players, config.reference_pairs, self.line())
-        # names for tags: level=1,start_life=22 is level1_start_life22
-        variants = {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
+            self.references = ReferencePlayers(
+                self.game, config.reference_players, config.reference_pairs, self.channel()
+            )
+        # Names for tags: level=1,start_life=22 becomes level1_start_life22
+        variants = {text.replace("=", "").replace(",", "_"): game for text, game in self.main_variants.items()}
         self.begin(
             pool=config.pool_size, plies=config.plies, from_start=config.match_from_start, depth=config.match_depth,
             nodes=config.nodes, rare=config.rare, candidates=config.candidates or None, variants=variants,
         )  # fmt: skip
 
     @property
-    def by_pieces(self) -> bool:
-        """Whether games are pieces of work."""
+    def uses_jobs(self) -> bool:
+        """Whether games are played as jobs."""
         return bool(self.config.job_size) or not self.sparse
 
     def new_recorder(self, positions: int) -> Any:
         """Returns the recorder of games; `positions` is its size for a sparse network."""
         if not self.sparse:
-            return BatchRecorder(self.variants, self.config, own=self.own)
-        return Recorder(self.variants, self.newest, self.config, own=self.own, positions=positions)
+            return BatchRecorder(self.variants, self.config, leaf_targets=self.leaf_targets)
+        return SearchRecorder(
+            self.variants, self.newest, self.config, leaf_targets=self.leaf_targets, positions=positions
+        )
 
     def fresh(self) -> Module:
         """Returns the initial module."""
@@ -276,21 +280,21 @@ class SelfPlay(IterationLearner):
 
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
-        tensors, told = super().state()
+        tensors, metadata = super().state()
         if self.sparse:
-            return tensors | {"stream": self.recorder.table.R}, told
-        return tensors, told | {"games": self.games, "match_games": self.gate.games}
+            return tensors | {"stream": self.recorder.table.R}, metadata
+        return tensors, metadata | {"games": self.games, "match_games": self.gate.games}
 
-    def played(self, number: int) -> list[int]:
-        """Returns the places in `variants` that an iteration plays."""
-        hard, eased = len(self.mix), self.config.curriculum_iterations
-        easy = [hard + k for k in range(len(self.easy))]
-        later = max(0, number - eased)
-        if number < eased:
-            return easy or self.shares
-        if later < eased:
-            return [*self.shares, *easy[(len(easy) * later) // eased :]]
-        return self.shares
+    def variant_indices(self, number: int) -> list[int]:
+        """Returns the indices in `variants` that an iteration plays."""
+        main, rounds = len(self.main_variants), self.config.curriculum_iterations
+        easy = [main + k for k in range(len(self.easier_variants))]
+        later = max(0, number - rounds)
+        if number < rounds:
+            return easy or self.main_indices
+        if later < rounds:
+            return [*self.main_indices, *easy[(len(easy) * later) // rounds :]]
+        return self.main_indices
 
     def credit(self, number: int) -> float:
         """Returns the partial credit of lost games in an iteration, as a share of their progress."""
@@ -299,80 +303,80 @@ class SelfPlay(IterationLearner):
     def play(self) -> Logged:
         """Plays the games of an iteration into the replay buffer, here or as jobs; returns the logged values."""
         start, total, counts = time.perf_counter(), 0, np.zeros(3, np.int64)
-        found, more = self.from_elsewhere() if self.by_pieces else (self.from_here(), {})
-        for place, recorded in found:
-            self.keep(place, recorded.rows, recorded.targets, repeats=self.config.surprise_repeats)
+        games, metrics = self.play_by_jobs() if self.uses_jobs else (self.play_here(), {})
+        for variant, recorded in games:
+            self.keep(variant, recorded.rows, recorded.targets, repeats=self.config.surprise_repeats)
             total, counts = total + len(recorded.rows), counts + recorded.counts
         self.fresh_positions, self.games = total, self.games + int(counts[GAMES])
-        return logged_games(counts, total, time.perf_counter() - start) | more
+        return logged_games(counts, total, time.perf_counter() - start) | metrics
 
-    def from_here(self) -> Iterator[tuple[int, Recorded]]:
+    def play_here(self) -> Iterator[tuple[int, RecordedValues]]:
         """Plays games of the newest network here, from one random stream; yields variants and games."""
         earlier: Learned = self.newest
-        guided, which = self.guided(self.done), self.played(self.done)
+        guided, variants = self.guided(self.done), self.variant_indices(self.done)
         if not guided and not self.solo:
             earlier = self.gate.pool[int(uniform(self.recorder.table.R) * len(self.gate.pool))]
-        count, credit = -(-self.config.positions // len(which)), self.credit(self.done)
-        for place in which:
-            game = self.variants[place]
-            yield place, self.recorder.piece(game, count, self.newest, earlier, guided=guided, credit=credit)
+        count, credit = -(-self.config.positions // len(variants)), self.credit(self.done)
+        for variant in variants:
+            game = self.variants[variant]
+            yield variant, self.recorder.piece(game, count, self.newest, earlier, guided=guided, credit=credit)
 
-    def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], Logged]:
+    def play_by_jobs(self) -> tuple[Iterable[tuple[int, RecordedValues]], Logged]:
         """Returns the variants and games of an iteration that jobs played, and the logged values of the jobs."""
         self.generations.fill(self.done, self.goal, self.networks)
-        generation, found = self.generations.take()
-        places = [place for place, _ in self.pieces_of(generation.number)]
-        return zip(places, found, strict=True), self.behind(generation)
+        generation, results = self.generations.take()
+        variants = [variant for variant, _ in self.pieces_of(generation.number)]
+        return zip(variants, results, strict=True), self.job_metrics(generation)
 
     def guided(self, number: int) -> bool:
         """Whether the guide plays an iteration."""
         return bool(self.guide) and number < self.config.guide_iterations
 
-    def keep(self, place: int, rows: Array, targets: Floats, *, repeats: int) -> None:
+    def keep(self, variant: int, rows: Array, targets: Floats, *, repeats: int) -> None:
         """Adds positions of a variant to the replay buffer, surprising ones `repeats` times."""
         if repeats > 1:
-            told = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[place]))
-            times = np.where(np.abs(told - targets) > SURPRISE * self.newest.unit, repeats, 1)
+            values = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[variant]))
+            times = np.where(np.abs(values - targets) > SURPRISE * self.newest.unit, repeats, 1)
             rows, targets = rows.repeat(times, axis=0), targets.repeat(times)
-        self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), place))
+        self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), variant))
 
     def networks(self) -> dict[str, Learned]:
         """Returns the networks of a new generation: the newest, and one from the pool."""
         pool = self.gate.pool
-        rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying)))
+        rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.in_flight)))
         return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
 
     def pieces_of(self, number: int) -> list[tuple[int, int]]:
         """Returns the variant and the size of each job of an iteration: positions, or games of a torch module."""
-        which, piece = self.played(number), self.config.job_size or self.config.games
-        each = -(-(self.config.positions if self.sparse else self.config.games) // len(which))
-        return [(place, min(piece, each - begin)) for place in which for begin in range(0, each, piece)]
+        variants, piece = self.variant_indices(number), self.config.job_size or self.config.games
+        each = -(-(self.config.positions if self.sparse else self.config.games) // len(variants))
+        return [(variant, min(piece, each - begin)) for variant in variants for begin in range(0, each, piece)]
 
-    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+    def pieces(self, generation: Generation, networks: Ref[Any]) -> list[Call]:
         """Returns the jobs that play a generation."""
         number = generation.number
         guided, credit = self.guided(number), self.credit(number)
         return [
             partial(
-                record_piece, self.actor, networks, place, count, key_of(self.config.seed, number, k), guided, credit
+                record_piece, self.actor, networks, variant, count, key_of(self.config.seed, number, k), guided, credit
             )
-            for k, (place, count) in enumerate(self.pieces_of(number))
+            for k, (variant, count) in enumerate(self.pieces_of(number))
         ]
 
-    def described(self, rows: Array, places: Ints) -> tuple[Array, Floats32]:
-        """Returns network inputs and signs for rows of the variants at `places`."""
-        found, signs = np.zeros(0), np.ones(len(rows), np.float32)
-        for place in np.unique(places):
-            here, T = places == place, self.recorder.tables(self.newest, self.variants[place])
-            inputs, _, signs[here] = self.newest.describe(rows[here], T)
-            if not found.size:
-                found = np.zeros((len(rows), *inputs.shape[1:]), inputs.dtype)
-            found[here] = inputs
-        return found, signs
+    def network_inputs(self, rows: Array, variants: Ints) -> tuple[Array, Floats32]:
+        """Returns network inputs and signs for rows; `variants` [n] are indices of their variants."""
+        inputs, signs = np.zeros(0), np.ones(len(rows), np.float32)
+        for variant in np.unique(variants):
+            mask, T = variants == variant, self.recorder.tables(self.newest, self.variants[variant])
+            variant_inputs, _, signs[mask] = self.newest.describe(rows[mask], T)
+            if not inputs.size:
+                inputs = np.zeros((len(rows), *variant_inputs.shape[1:]), variant_inputs.dtype)
+            inputs[mask] = variant_inputs
+        return inputs, signs
 
     @property
-    def to_learn(self) -> int:
-        """Positions that are new in an iteration."""
+    def new_positions(self) -> int:
+        """Number of new positions in an iteration."""
         return int(self.config.positions if self.sparse else self.fresh_positions)
 
     def advance(self) -> tuple[Logged, int | None]:
@@ -382,34 +386,36 @@ class SelfPlay(IterationLearner):
             return logged, number
         left = self.config.match_share * self.games - self.gate.games
         if self.solo:
-            return logged, number if left >= self.config.match_pairs * len(self.mix) or self.done == self.goal else None
-        self.gate.allowed = int(left) // (4 * LOOK) * LOOK  # a new best network plays as many games again
+            return logged, number if left >= self.config.match_pairs * len(
+                self.main_variants
+            ) or self.done == self.goal else None
+        self.gate.allowed = int(left) // (4 * LOOK) * LOOK  # the score of a new best network needs as many games again
         if self.done == self.goal:
             self.gate.allowed = max(self.gate.allowed, LOOK)
         return logged, number if self.gate.allowed else None
 
-    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
+    def sampler(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
         """Returns a function that samples a batch from the replay buffer, and the loss (None: that of the network's head)."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
-        none, symmetric = np.zeros(n, np.int64), self.game.symmetry_count > 1
-        most = 1.0 if self.solo and not self.scored else self.newest.unit
+        no_actions, symmetric = np.zeros(n, np.int64), self.game.symmetry_count > 1
+        scale = 1.0 if self.solo and not self.scored else self.newest.unit
         if self.sparse and not self.solo:
-            most *= BOUND
+            scale *= BOUND
         if self.sparse:
             symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
         transform_rows = row_kernels(self.game.with_defaults).transform_rows
-        both = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
+        pairs = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
 
         def sample() -> tuple[Array, Floats32]:
             """Returns inputs and targets of random positions, under random symmetries unless the features are invariant."""
             chosen = rng.integers(0, self.replay.filled, n)
             rows = self.replay["rows"][chosen]
             if symmetric:
-                both[:n] = rows
-                transform_rows(both, rng.integers(0, self.game.symmetry_count, n), none, T)
-                rows = both[n:]
-            features, signs = self.described(rows, self.replay["places"][chosen])
-            return features, (self.replay["targets"][chosen] * signs / most).astype(np.float32)
+                pairs[:n] = rows
+                transform_rows(pairs, rng.integers(0, self.game.symmetry_count, n), no_actions, T)
+                rows = pairs[n:]
+            features, signs = self.network_inputs(rows, self.replay["places"][chosen])
+            return features, (self.replay["targets"][chosen] * signs / scale).astype(np.float32)
 
         if not self.scored:
             return sample, None
@@ -417,12 +423,12 @@ class SelfPlay(IterationLearner):
 
         return sample, returns_to_come
 
-    def also_logged(self) -> Logged:
+    def extra_metrics(self) -> Logged:
         """Returns the newest network's rating among the reference players, at --match-depth."""
         if self.references is None:
             return {}
-        how: Json = {"rare": self.config.rare, "candidates": self.config.candidates or None}
-        return self.references.rating_of(self.newest, self.config.match_depth, how, self.done)
+        options: Json = {"rare": self.config.rare, "candidates": self.config.candidates or None}
+        return self.references.rating_of(self.newest, self.config.match_depth, options, self.done)
 
 
 def replay_of(run: str, config: Any, game: Game) -> tuple[Array, Floats]:
@@ -431,18 +437,18 @@ def replay_of(run: str, config: Any, game: Game) -> tuple[Array, Floats]:
     Raises ValueError for a folder without a run's state, or with that of another game, variant or method.
     """
     path = Path(run)
-    file, found = config_file(path), load_checkpoint(path)
-    if file is None or found is None:
+    file, checkpoint = config_file(path), load_checkpoint(path)
+    if file is None or checkpoint is None:
         raise UserError(f"expected a run with a state as --replay-from, got {run!r}")
-    options, wanted = read_options(file, type(config)), (config.game, config.variant)
-    recorded = found[1].get("recorded")
+    options, expected = read_options(file, type(config)), (config.game, config.variant)
+    recorded = checkpoint[1].get("recorded")
     if (
-        (options["game"], options["variant"]) != wanted
-        or not {"rows", "targets"} <= set(found[0])
+        (options["game"], options["variant"]) != expected
+        or not {"rows", "targets"} <= set(checkpoint[0])
         or type(recorded) is not int
     ):
-        raise UserError(f"expected --replay-from of {' '.join(wanted)} by this method, got {run!r}")
-    rows, targets = found[0]["rows"], found[0]["targets"]
+        raise UserError(f"expected --replay-from of {' '.join(expected)} by this method, got {run!r}")
+    rows, targets = checkpoint[0]["rows"], checkpoint[0]["targets"]
     if rows.dtype != game.dtype or rows.shape[1:] != (game.width,) or len(rows) != len(targets):
         raise UserError(f"expected rows of {game.width} words in the replay of {run!r}, got {list(rows.shape)}")
     oldest = recorded % max(len(rows), 1)

@@ -1,7 +1,7 @@
 """TD(lambda) as in TD-Gammon: trains a value network on its own values of the following positions in self-play.
 
 Source: Tesauro, "Temporal difference learning and TD-Gammon" (1995). The target of a position is the lambda-return of the
-network's own values of the next positions and of the outcome; in single-player games with a score it is the return to come. After
+network's own values of the next positions and of the outcome. In single-player games with a score it is the return to come. After
 a random action the value of the best action replaces what follows. The network is sparse, or with `--network` a torch module.
 Games, replay buffer, matches, files and logged figures are those of `leafwise.training.selfplay`, whose targets are root values
 of searches.
@@ -29,7 +29,7 @@ class ValueTd(selfplay.SelfPlay):
     """One run; the targets are the network's own values instead of root values of searches."""
 
     method = "value-td"
-    own = True
+    leaf_targets = True
 
 
 def train(config: Config) -> Path:

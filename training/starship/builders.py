@@ -1,6 +1,6 @@
 """Builders of ships by name, their ships on the hull and requests of a seed, and training ships.
 
-Those are built by hand with exploration, or by looking ahead with a network, each state with what came of it.
+Training ships are built by hand with exploration, or by looking ahead with a network. Each state is labelled with the result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from leafwise.training.evaluation.statistics import logged_bounds, mean_interval
 from leafwise.training.runs.folder import need_train_extra
 
 PICTURED = 8
-"""Ships in the picture of an evaluation."""
+"""Number of ships in the picture of an evaluation."""
 
 
 def play(game: Game, who: Player, seed: int) -> State:
@@ -52,21 +52,21 @@ def play(game: Game, who: Player, seed: int) -> State:
     return play_out(game.start(), who.choose, lambda state: state.settle(stream))
 
 
-class Built(NamedTuple):
+class LabelledStates(NamedTuple):
     """States after a placement, of one or more ships, and the target quality of each."""
 
     rows: Rows
     """[n, words], none of them finished."""
     quality: Floats32
-    """[n]: what the finished ship is worth, or could be."""
+    """[n]: quality of the finished ship, or of the best completion."""
     last: Rows
     """[1, words]: the finished ship, the last one if there are several."""
 
 
-def joined(parts: Iterable[Built]) -> Built:
-    """Concatenates several."""
+def concatenated(parts: Iterable[LabelledStates]) -> LabelledStates:
+    """Concatenates labelled states."""
     rows, quality, last = zip(*parts, strict=True)
-    return Built(np.concatenate(rows), np.concatenate(quality), last[-1])
+    return LabelledStates(np.concatenate(rows), np.concatenate(quality), last[-1])
 
 
 class ShipSampler:
@@ -80,12 +80,12 @@ class ShipSampler:
         self._S, self._rest = game.rows(1), game.rows(1)
         self._A, self._scores = np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
 
-    def by_hand(self, epsilon: float, finishes: int = 0) -> Built:
+    def by_hand(self, epsilon: float, finishes: int = 0) -> LabelledStates:
         """Builds a ship with the generator's placements, each replaced by a random legal one with probability `epsilon`.
 
-        With `finishes` a state counts as the best of so many hand-made ships that it is finished to.
+        With `finishes` a state's target is the best of that many hand-made completions.
         """
-        S, A, T, states, worth = self._S, self._A, self._T, [], []
+        S, A, T, states, targets = self._S, self._A, self._T, [], []
         S[0] = self.game.start().row
         draw_on(S, FIRST, self.stream, T)
         while S[0, TURN] != OVER:
@@ -96,29 +96,31 @@ class ShipSampler:
                 place = hand_choice(S, FIRST, T)
             take_place(S, FIRST, T, place)
             states.append(S[0].copy())
-            worth.append(self._finished(S[0], finishes))
+            targets.append(self._best_completion(S[0], finishes))
             draw_on(S, FIRST, self.stream, T)
-        reached = potential(S, FIRST, T)
-        return self._built(np.array(states), [max(w, reached) for w in worth], S[0])
+        quality_so_far = potential(S, FIRST, T)
+        return self._built(np.array(states), [max(target, quality_so_far) for target in targets], S[0])
 
-    def ahead(self, plans: Plans, epsilon: float = 0.0, trace: float = 1.0, core_heat: float = 0.0) -> Built:
+    def by_lookahead(
+        self, plans: Plans, epsilon: float = 0.0, trace: float = 1.0, core_heat: float = 0.0
+    ) -> LabelledStates:
         """Builds a ship with the placements of highest value, each replaced by a random tried one with probability `epsilon`.
 
-        A state counts as the lambda-return: the greatest value at the next decision, mixed with what that one came to, the
-        latter with weight `trace`; before a place at random it is the value alone. With 1 and 0 it is the quality reached.
+        A state's target is the lambda-return: the maximum value at the next decision, mixed with that decision's target with weight
+        `trace`. Before a random place it is the value alone. With `trace` 1 and `epsilon` 0 it is the final quality.
         `core_heat` is the temperature at which cockpit and reactor are placed.
         """
         plans.start(self.stream)
         plans.by_value(self._chances, core_heat=core_heat, strays=epsilon)
         self.stream[:] = plans.stream
-        states, values, strayed = plans.story()
-        worth = [plans.quality]
-        for value, stray in zip(values[:0:-1], strayed[:0:-1], strict=True):
-            weight = 0.0 if stray else trace
-            worth.append((1 - weight) * float(value) + weight * worth[-1])
-        return self._built(states, worth[::-1], plans.row)
+        states, values, random_moves = plans.story()
+        targets = [plans.quality]
+        for value, is_random in zip(values[:0:-1], random_moves[:0:-1], strict=True):
+            weight = 0.0 if is_random else trace
+            targets.append((1 - weight) * float(value) + weight * targets[-1])
+        return self._built(states, targets[::-1], plans.row)
 
-    def _finished(self, row: Rows, finishes: int) -> float:
+    def _best_completion(self, row: Rows, finishes: int) -> float:
         """Returns the best quality of `finishes` ships that the hand-made builder completes from a row, on the same requests."""
         best = 0.0
         for _ in range(finishes):
@@ -127,9 +129,9 @@ class ShipSampler:
             best = max(best, finish_by_hand(self._rest, FIRST, self.stream.copy(), ties, self._T))
         return best
 
-    def _built(self, states: Rows, worth: list[float], last: Rows) -> Built:
+    def _built(self, states: Rows, targets: list[float], last: Rows) -> LabelledStates:
         known = states[:, TURN] != OVER
-        return Built(states[known], np.array(worth, np.float32)[known], last[None].copy())
+        return LabelledStates(states[known], np.array(targets, np.float32)[known], last[None].copy())
 
 
 def hand_made_bar(game: Game, seeds: Iterable[int]) -> Floats:
@@ -137,7 +139,7 @@ def hand_made_bar(game: Game, seeds: Iterable[int]) -> Floats:
     return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
 
 
-def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: str = "eval/gain") -> dict[str, Any]:
+def logged_values(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: str = "eval/gain") -> dict[str, Any]:
     """Returns the logged values of the finished ships [n, words] of n seeds: quality, terms, a picture, gain over `bar` [n]."""
     T = game.tables().ship
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
@@ -156,34 +158,36 @@ def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: st
     return logged
 
 
-def of_presets(games: Sequence[Game], found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the logged values of ships of several presets: the first as it is, the others by name, the mean of all."""
-    logged = dict(found[0])
-    for game, own in zip(games[1:], found[1:], strict=True):
+def combined_presets(games: Sequence[Game], by_preset: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Combines the logged values of several presets: the first unchanged, the others by name, and the mean of all."""
+    combined = dict(by_preset[0])
+    for game, values in zip(games[1:], by_preset[1:], strict=True):
         preset = game.options.preset
-        logged |= {f"eval_{preset}/{tag.partition('/')[2]}": x for tag, x in own.items() if tag.startswith("eval/")}
-    return logged | {"eval/mean_of_presets": float(np.mean([own["eval/score_mean"] for own in found]))}
+        combined |= {
+            f"eval_{preset}/{tag.partition('/')[2]}": x for tag, x in values.items() if tag.startswith("eval/")
+        }
+    return combined | {"eval/mean_of_presets": float(np.mean([values["eval/score_mean"] for values in by_preset]))}
 
 
 LEARNED = "propose:450:hand"
 POLICY = "placing"
 """Kind of the files of policies that masked PPO learned."""
 ROUNDS = 8
-"""Times that a ship is begun anew by hand and changed, at most, where it is not valid yet."""
+"""Maximum number of times that an invalid ship is built again by hand and changed."""
 
 Build = Callable[[int], State]
 """seed -> the finished ship."""
 
 
 def builder(text: str, game: Game) -> Build:
-    """Returns the builder that a text names; raises ValueError for another.
+    """Returns the builder that a text names; raises ValueError for an unknown one.
 
     `hand`, `random`, `policy:RUN` (what `--method ppo` learned), or any player of `leafwise eval`, such as `build:hopeful,depth=1`.
-    As a builder a search of depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the cockpit's rotation is drawn at
-    random, then cockpit and reactor among places about as good, at this temperature in quality. The others know all requests
-    beforehand: `best:16` is the best of so many hand-made ships; `refine:300:hand` and `refine:300:build:learned,depth=1` put 300
-    parts of a ship elsewhere, one at a time, and keep what is no worse. `propose:300:hand` tries those changes that the shipped
-    network finds likeliest, `propose:300:hand,by=RUN` those of a run of `--method ship-changes`. `learned` is short for the former
+    As a builder a search of depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too. Then the cockpit's rotation is random,
+    and cockpit and reactor are drawn among places of similar value, at this temperature in quality. The other builders know all
+    requests in advance. `best:16` is the best of 16 hand-made ships. `refine:300:hand` and `refine:300:build:learned,depth=1` move
+    300 parts of a ship, one at a time, and keep changes that are no worse. `propose:300:hand` tries the changes that the shipped
+    network finds likeliest, `propose:300:hand,by=RUN` those of a run of `--method ship-changes`. `learned` is `propose:...:hand`
     with as many changes as take the time of `refine:500:hand`.
     """
     if text == "learned":
@@ -191,11 +195,11 @@ def builder(text: str, game: Game) -> Build:
     if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
     if refined := re.fullmatch(r"refine:([1-9][0-9]{0,6}):(.+)", text):
-        return planned(game, refined[2], int(refined[1]))
+        return compiled_builder(game, refined[2], int(refined[1]))
     if proposed := re.fullmatch(r"propose:([1-9][0-9]{0,6}):(.+?)(?:,by=(.+))?", text):
-        return planned(game, proposed[2], int(proposed[1]), proposer_of(game, proposed[3]))
-    if AHEAD.fullmatch(text):
-        return planned(game, text)
+        return compiled_builder(game, proposed[2], int(proposed[1]), proposer_of(game, proposed[3]))
+    if LOOKAHEAD.fullmatch(text):
+        return compiled_builder(game, text)
     if text in (makers := {"hand": HandBuilder, "random": RandomPlayer}):
         return lambda seed: play(game, makers[text](seed), seed)
     policy = re.fullmatch(r"policy:(.+)", text)
@@ -204,7 +208,7 @@ def builder(text: str, game: Game) -> Build:
 
 
 SHIPPED_CHANGES = Path(changes.__file__).with_suffix(".safetensors")
-"""The network that proposes changes, beside the code that asks it."""
+"""The shipped network that proposes changes."""
 
 
 def proposer_of(game: Game, source: str | None) -> Proposer:
@@ -213,26 +217,33 @@ def proposer_of(game: Game, source: str | None) -> Proposer:
     return Proposer(game, weights_of(*load_tensors(path), path))
 
 
-AHEAD = re.compile(r"""build:((?:'[^']*'|"[^"]*"|[^,'"=])+)((?:,(?:depth=[12]|width=[1-9][0-9]{0,2}|heat=[0-9.]+))*)""")
+LOOKAHEAD = re.compile(
+    r"""build:((?:'[^']*'|"[^"]*"|[^,'"=])+)((?:,(?:depth=[12]|width=[1-9][0-9]{0,2}|heat=[0-9.]+))*)"""
+)
 """Builders that look one or two placements ahead: the leaf, and options."""
 
 
-def planned(game: Game, text: str, tries: int = 0, proposer: Proposer | None = None) -> Planned:
-    """Returns the builder that `hand` or `build:LEAF` names, with depth 1 or 2, width and heat; ValueError for another."""
+def compiled_builder(game: Game, text: str, tries: int = 0, proposer: Proposer | None = None) -> CompiledBuilder:
+    """Returns the builder that `hand` or `build:LEAF` names, with depth 1 or 2, width and heat.
+
+    Raises ValueError for another text.
+    """
     if text == "hand":
-        return Planned(game, tries=tries, proposer=proposer)
-    found = AHEAD.fullmatch(text)
-    if not found:
-        how = "refine" if proposer is None else "propose"
-        raise UserError(f"expected hand or build:LEAF,depth=1,heat=0.01 after {how}:{tries}:, got {text!r}")
-    given = dict(word.split("=") for word in found[2].split(",")[1:])
+        return CompiledBuilder(game, tries=tries, proposer=proposer)
+    match = LOOKAHEAD.fullmatch(text)
+    if not match:
+        prefix = "refine" if proposer is None else "propose"
+        raise UserError(f"expected hand or build:LEAF,depth=1,heat=0.01 after {prefix}:{tries}:, got {text!r}")
+    given = dict(word.split("=") for word in match[2].split(",")[1:])
     width = int(given.get("width", WIDTH)) if given.get("depth", "2") == "2" else 0
-    evaluator = named_leaf(game, found[1].strip("'\""))
-    bound_values(game, evaluator)  # refuses one whose values cannot be compared
-    return Planned(game, evaluator, width=width, heat=float(given.get("heat", 0)), tries=tries, proposer=proposer)
+    evaluator = named_leaf(game, match[1].strip("'\""))
+    bound_values(game, evaluator)  # raises for a leaf whose values cannot be compared
+    return CompiledBuilder(
+        game, evaluator, width=width, heat=float(given.get("heat", 0)), tries=tries, proposer=proposer
+    )
 
 
-class Planned:
+class CompiledBuilder:
     """Builds whole ships in compiled code, by hand or by looking ahead; optionally changes them afterwards."""
 
     def __init__(
@@ -245,10 +256,10 @@ class Planned:
         tries: int = 0,
         proposer: Proposer | None = None,
     ) -> None:
-        """With an evaluator the ship is worth most to it after each place, or with a `width` after the next one (`plans`).
+        """With an evaluator each place maximizes its value, or with a `width` its value after the next place (`plans`).
 
-        `heat` is the temperature of the core, whose rotation is drawn; `tries` places are changed afterwards, one at a time, those
-        that `proposer` names or any.
+        `heat` is the temperature of the core, whose rotation is drawn. `tries` changes of single places follow, proposed by
+        `proposer` or at random.
         """
         self.game, self.by_hand, self.width, self.heat, self.tries = game, evaluator is None, width, heat, tries
         self.proposer = proposer
@@ -274,7 +285,7 @@ class Planned:
 
 
 class PolicyBuilder:
-    """Places each request where the policy's number is highest."""
+    """Places each request where the policy's logit is highest."""
 
     name = "policy"
 
@@ -303,10 +314,14 @@ class PolicyBuilder:
 def policy_builder(game: Game, path: str) -> PolicyBuilder:
     """Returns the builder of a run folder or model file; raises ValueError for one that does not fit."""
     need_train_extra()
-    tensors, told = load_tensors(model_path(path))
-    if told.get("kind") != POLICY or told.get("game") != game.name or told.get("options") != game.given_options:
-        raise UserError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
-    return PolicyBuilder(game, tensors, told["channels"])
+    tensors, metadata = load_tensors(model_path(path))
+    if (
+        metadata.get("kind") != POLICY
+        or metadata.get("game") != game.name
+        or metadata.get("options") != game.given_options
+    ):
+        raise UserError(f"model {path!r}: expected a policy for {game}, got one of kind {metadata.get('kind')!r}")
+    return PolicyBuilder(game, tensors, metadata["channels"])
 
 
 def record(build: Build, seed: int) -> dict[str, Any]:
@@ -318,8 +333,8 @@ def record(build: Build, seed: int) -> dict[str, Any]:
     terms = {name: figures[name] for name in TERMS}
     valid = bool(figures["quality"] > 0)
     core = core_layout([part for part, _ in parts_of_row(state.row, state.game.tables().ship.grid)])
-    told = {"seed": seed, "quality": round(state.returns, 6), "valid": valid, **terms}
-    return told | {"core": core and list(core), "seconds": round(seconds, 5)}
+    fields = {"seed": seed, "quality": round(state.returns, 6), "valid": valid, **terms}
+    return fields | {"core": core and list(core), "seconds": round(seconds, 5)}
 
 
 def records(game: Game, text: str, seeds: Sequence[int]) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Convolutional networks over a grid as torch modules for training; their values equal those of `leafwise.models.grid`.
 
-The convolutions over a batch and their gradients are compiled, some five times torch's speed on a CPU. Their arrays: codes uint8
-[n, (side + 2) ** 2], maps float32 [n, side ** 2, maps], weights as in `GridWeights`; `pooled` and its gradient [n, b]. `x` [a] and
-`y` [b] are scratch.
+The convolutions over a batch and their gradients are compiled, which is about five times as fast as torch on a CPU. Arrays: codes
+uint8 [n, (side + 2) ** 2], maps float32 [n, side ** 2, maps], weights as in `GridWeights`; `pooled` and its gradient [n, b]. `x`
+[a] and `y` [b] are scratch.
 """
 
 from __future__ import annotations
@@ -99,8 +99,7 @@ def pool_gradients(
 def device_to_learn() -> str:
     """Returns the device for training networks over a grid: a GPU if torch finds one, else the CPU.
 
-    On a GPU torch is held to algorithms that give the same figures each time, where it has them, so that a run can be repeated
-    there; it warns where it has none.
+    On a GPU torch uses deterministic algorithms, so that a run can be repeated; it warns where it has none.
     """
     if not torch.cuda.is_available():
         return "cpu"
@@ -129,7 +128,7 @@ class GridModule(nn.Module):
         return self
 
     def forward(self, codes: Tensor, maps: Tensor, numbers: Tensor) -> Tensor:
-        """Returns the outputs [n] for what `describe` gives: codes [n, (side + 2) ** 2], maps and numbers."""
+        """Returns the outputs [n] for inputs of `describe`: codes [n, (side + 2) ** 2], maps and numbers."""
         W: Any = self
         cells = (W.embedding, W.maps, W.first_bias, W.second, W.second_bias)
         summed: Any = pooled_by_torch(codes, maps, *cells) if codes.is_cuda else Pooled.apply(codes, maps, *cells)
@@ -155,14 +154,14 @@ class Pooled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        found = [np.zeros(w.shape, np.float32) for w in ctx.saved_tensors[2:]]
-        arguments = (*arrays(ctx.saved_tensors), grads[0].contiguous().numpy(), *found)
+        gradients = [np.zeros(w.shape, np.float32) for w in ctx.saved_tensors[2:]]
+        arguments = (*arrays(ctx.saved_tensors), grads[0].contiguous().numpy(), *gradients)
         pool_gradients(*arguments)
-        return None, None, *map(torch.from_numpy, found)
+        return None, None, *map(torch.from_numpy, gradients)
 
 
 def arrays(given: Sequence[Tensor]) -> tuple[Any, ...]:
-    """Returns codes, maps and weights as arrays; then what else the compiled loops take: room for a cell's outputs, the side."""
+    """Returns the arguments of the compiled loops: codes, maps, weights, scratch for a cell's outputs, and the side."""
     codes, maps, *weights = (tensor.detach().numpy() for tensor in given)
     return codes, maps, *weights, np.zeros_like(weights[2]), np.zeros_like(weights[4]), side_of(maps)
 
@@ -181,8 +180,8 @@ def pooled_by_torch(
     n, cell = torch.nonzero(codes, as_tuple=True)
     around = torch.tensor([dy * width + dx for dy in (-1, 0, 1) for dx in (-1, 0, 1)], device=codes.device)
     taps = len(embedding) // TAPS * torch.arange(TAPS, device=codes.device)
-    found = codes[n[:, None], cell[:, None] + around].long() + taps
+    indices = codes[n[:, None], cell[:, None] + around].long() + taps
     inner = (cell // width - 1) * side + cell % width - 1
-    first = nn.functional.embedding_bag(found, embedding, mode="sum") + maps[n, inner] @ weights + bias
+    first = nn.functional.embedding_bag(indices, embedding, mode="sum") + maps[n, inner] @ weights + bias
     outputs = torch.relu(torch.relu(first) @ second + second_bias)
     return torch.zeros(len(codes), outputs.shape[1], device=codes.device).index_add(0, n, outputs) / CELLS_SUMMED

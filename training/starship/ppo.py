@@ -1,9 +1,9 @@
 """PPO with masked actions for building ships, by sb3-contrib: a convolutional policy over the grid places each part.
 
 Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid action
-masking" (2022). The run writes a policy, not a leaf: one number for each rotation and cell of the grid, masked to the legal
-places. `policy:RUN` names its builder, which takes the maximum; it needs torch. The value head is of no use to a search: it
-predicts the return of its own policy from a decision on, but a search asks before the request is known.
+masking" (2022). The run writes a policy, not a leaf: one logit for each rotation and cell of the grid, masked to the legal
+places. `policy:RUN` names its builder, which takes the maximum; it needs torch. A search cannot use the value head, which predicts
+the return of its own policy from a decision on. A search needs values before the request is known.
 
 Logged: SB3's `rollout/ep_rew_mean`, `rollout/ep_len_mean`, `train/...`, `time/fps` (decisions a second), and as
 `leafwise.training.starship.ship_values` does `eval/score_mean` with its interval, `eval/gain`, `eval/valid`, `eval/TERM`,
@@ -29,7 +29,7 @@ from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import Tensors
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.run_options import RunOptions
-from leafwise.training.starship.builders import POLICY, PolicyBuilder, compared, hand_made_bar, play
+from leafwise.training.starship.builders import POLICY, PolicyBuilder, hand_made_bar, logged_values, play
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Config(RunOptions):
     """Minimum time between two checkpoints, in seconds."""
 
 
-class Placing(Learner):
+class PlacementPpo(Learner):
     """One run: model, environments, files."""
 
     method, unit = "ppo", "decisions"
@@ -83,8 +83,8 @@ class Placing(Learner):
         if "grid" not in self.game.features:
             raise UserError(f"ppo: expected a game that builds on a grid, got {self.game.name!r}")
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, autoreset_mode="SameStep")
-        self.model, told = make_model(self.envs, config)
-        self.ppo = PpoRun(self.model, told, self.envs, config)
+        self.model, log = make_model(self.envs, config)
+        self.ppo = PpoRun(self.model, log, self.envs, config)
         self.open_folder()
         self.score = {}
         self.bar: Floats | None = None
@@ -102,8 +102,8 @@ class Placing(Learner):
 
     def state(self) -> Checkpoint:
         """Returns the state for a checkpoint: arrays and metadata."""
-        tensors, told = super().state()
-        return self.ppo.tensors() | tensors, {"updates": self.ppo.updates, "best": self.score} | told
+        tensors, metadata = super().state()
+        return self.ppo.tensors() | tensors, {"updates": self.ppo.updates, "best": self.score} | metadata
 
     def step(self) -> dict[str, Any]:
         """Builds one rollout and trains on it; returns the logged values."""
@@ -119,18 +119,20 @@ class Placing(Learner):
         seeds = range(SELECTION_SEED, SELECTION_SEED + self.config.evaluate_games)
         if self.bar is None:
             self.bar = hand_made_bar(self.game, seeds)
-        tensors = chosen(self.model.policy)
+        tensors = placement_tensors(self.model.policy)
         builder = PolicyBuilder(self.game, tensors, self.config.channels)
-        logged = compared(self.game, np.array([play(self.game, builder, seed).row for seed in seeds]), seeds, self.bar)
+        logged = logged_values(
+            self.game, np.array([play(self.game, builder, seed).row for seed in seeds]), seeds, self.bar
+        )
         if logged["eval/score_mean"] > self.score.get("mean", -1.0):
             self.score = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
             self.score |= {"games": len(seeds), "first_seed": SELECTION_SEED}
-            own = {"kind": POLICY, "game": self.game.name, "options": self.game.given_options}
-            save_tensors(self.folder.model, tensors, own | {"channels": self.config.channels} | self.description())
+            metadata = {"kind": POLICY, "game": self.game.name, "options": self.game.given_options}
+            save_tensors(self.folder.model, tensors, metadata | {"channels": self.config.channels} | self.description())
         return logged
 
 
-def chosen(policy: Any) -> Tensors:
+def placement_tensors(policy: Any) -> Tensors:
     """Returns the tensors of a policy that choose places."""
     parts = ("features_extractor.", "action_net.")
     return {n: p.detach().cpu().numpy().copy() for n, p in policy.named_parameters() if n.startswith(parts)}
@@ -138,4 +140,4 @@ def chosen(policy: Any) -> Tensors:
 
 def train(config: Config) -> Path:
     """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
-    return run_learner(Placing(config))
+    return run_learner(PlacementPpo(config))

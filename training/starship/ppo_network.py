@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 from torch import Tensor, nn
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.training.ppo.network import ScaledRewards, Told
+from leafwise.training.ppo.network import LogCapture, ScaledRewards
 from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
 from leafwise.training.starship.grid import device_to_learn
 
@@ -21,7 +21,7 @@ ROTATIONS, SPREAD = 4, 2
 
 
 class GridExtractor(BaseFeaturesExtractor):
-    """Two convolutions over `grid`, the second wider and told what the first saw on the whole; `vec` speaks to every cell."""
+    """Two convolutions over `grid`. `vec` is added to every cell of the first; the mean of its output is added to the second."""
 
     def __init__(self, observation_space: gym.spaces.Dict, channels: int) -> None:
         maps, side, _ = observation_space["grid"].shape or (0, 0, 0)
@@ -42,8 +42,8 @@ class GridExtractor(BaseFeaturesExtractor):
         return torch.cat([y.flatten(1), vec], dim=1)
 
 
-class Logits(nn.Module):
-    """One number for each rotation and cell: action `(rotation * side + y) * side + x`."""
+class PlacementLogits(nn.Module):
+    """One logit for each rotation and cell: action `(rotation * side + y) * side + x`."""
 
     def __init__(self, extractor: GridExtractor) -> None:
         super().__init__()
@@ -57,8 +57,8 @@ class Logits(nn.Module):
         return logits
 
 
-class Value(nn.Module):
-    """The value, from the means over the cells and the numbers."""
+class PlacementValue(nn.Module):
+    """Value head: its inputs are the means over the cells, and `vec`."""
 
     def __init__(self, extractor: GridExtractor, width: int = 64) -> None:
         super().__init__()
@@ -74,8 +74,8 @@ class Value(nn.Module):
         return value
 
 
-def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
-    """Returns the MaskablePPO, and where its figures appear."""
+def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, LogCapture]:
+    """Returns the MaskablePPO and the log of its figures."""
     model = MaskablePPO(
         "MultiInputPolicy",
         ScaledRewards(VecMonitor(Sb3VecEnv(envs)), config.scale),
@@ -88,15 +88,15 @@ def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
         },
     )
     policy: Any = model.policy
-    policy.action_net = Logits(policy.features_extractor).to(model.device)
-    policy.value_net = Value(policy.features_extractor).to(model.device)
+    policy.action_net = PlacementLogits(policy.features_extractor).to(model.device)
+    policy.value_net = PlacementValue(policy.features_extractor).to(model.device)
     policy.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5)
-    told = Told()
-    model.set_logger(Logger(None, [told]))
-    return model, told
+    log = LogCapture()
+    model.set_logger(Logger(None, [log]))
+    return model, log
 
 
 def make_policy(space: Any, channels: int) -> nn.ModuleDict:
-    """Returns what chooses places, without the rest of SB3: extractor and logits, named as in the policy."""
+    """Returns extractor and logits, which choose places, named as in the SB3 policy."""
     extractor = GridExtractor(space, channels)
-    return nn.ModuleDict({"features_extractor": extractor, "action_net": Logits(extractor)})
+    return nn.ModuleDict({"features_extractor": extractor, "action_net": PlacementLogits(extractor)})

@@ -25,31 +25,31 @@ from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.publish.units import ValuedGames
 from leafwise.training.runs import CALIBRATION_SEED
-from leafwise.training.starship.builders import Planned, builder, record
+from leafwise.training.starship.builders import CompiledBuilder, builder, record
 
 WHAT, UNIT, load = "value network", "updates", load_grid
 OPTIONS = ("games",)
 FIRST_SEED = 2_705_000
-"""First of the seeds that the card's figures are of."""
+"""First seed of the card's figures."""
 LEARNED_PRESETS = ("classic", "scout", "cruiser")
-"""Presets that the shipped network learned from; values have a unit for ships of these."""
+"""Presets that the shipped network learned from; the unit of its values is fitted to their ships."""
 
 
-def prepare(network: GridNetwork, source: Path, told: Any, config: Any) -> tuple[GridNetwork, dict[str, Any]]:
-    """Returns the network; raises ValueError for a number of ships that has no interval."""
+def prepare(network: GridNetwork, source: Path, metadata: Any, config: Any) -> tuple[GridNetwork, dict[str, Any]]:
+    """Returns the network; raises ValueError for fewer than 2 ships, which have no interval."""
     if len(config.games) > 1 or min(config.games, default=200) < 2:
         raise UserError(f"expected --games as one number of ships, at least 2, got {config.games!r}")
     return network, {}
 
 
 def for_preset(network: GridNetwork, preset: str) -> GridNetwork:
-    """Returns the network for ships of another preset: the weights are the same."""
+    """Returns the network for ships of another preset, with the same weights."""
     game = network.game.variant(preset=preset)
     return GridNetwork.create(game, network.hidden, tensors=network.tensors)
 
 
 def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
-    """Yields, for each preset, the quality of the ships built one placement ahead, and of those by hand."""
+    """Yields for each preset the quality of ships built one placement ahead, and of hand-made ships."""
     n = (config.games or (200,))[0]
     for preset in PRESETS:
         pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + n), BATCH)
@@ -58,32 +58,33 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
         learned, by_hand = ([one for part in parts for one in part[k]] for k in (0, 1))
         quality, bar = (np.array([r["quality"] for r in records]) for records in (learned, by_hand))
         score: dict[str, Any] = {"variant": f"preset={preset}", "seeds": n, "first_seed": FIRST_SEED, "depth": 1}
-        for name, found in (("learned", quality), ("hand", bar), ("gain", quality - bar)):
-            score[name] = {"mean": float(found.mean()), **bounds(mean_interval(found))}
+        for name, values in (("learned", quality), ("hand", bar), ("gain", quality - bar)):
+            score[name] = {"mean": float(values.mean()), **bounds(mean_interval(values))}
         yield score | {"valid": float(np.mean([r["valid"] for r in learned]))}
 
 
 def both_builders(network: GridNetwork, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Returns the records of ships of seeds: those built one placement ahead with a network, and hand-made ones."""
-    ahead, by_hand = Planned(network.game, network.evaluator("learned")), builder("hand", network.game)
+    """Returns the records of ships built one placement ahead with a network, and of hand-made ships, for seeds."""
+    ahead, by_hand = CompiledBuilder(network.game, network.evaluator("learned")), builder("hand", network.game)
     return [record(ahead, seed) for seed in seeds], [record(by_hand, seed) for seed in seeds]
 
 
 def valued_variants(game: Game) -> list[Game]:
-    """Returns the variants whose ships `valued_piece` builds: those that the network learned from."""
+    """Returns the variants that the network learned from, whose ships `valued_piece` builds."""
     return [game.variant(preset=name) for name in LEARNED_PRESETS]
 
 
 def valued_piece(game: Game, leaf: Evaluator, config: Any, ships: range) -> ValuedGames:
     """Builds some of the ships one placement ahead on selection seeds, one after another of each preset.
 
-    Returns what the best place was worth each time, and the quality.
+    Returns the value of the best place at each decision, and the final quality.
     """
     tensors = {name: getattr(leaf.weights, name) for name in TENSORS}
     widths = [len(tensors[name]) for name in ("first_bias", "second_bias", "hidden_bias")]
     network = GridNetwork.create(game, widths, tensors=tensors)
     plans = [
-        Plans(own.game, own.evaluator("learned")) for own in (for_preset(network, name) for name in LEARNED_PRESETS)
+        Plans(preset.game, preset.evaluator("learned"))
+        for preset in (for_preset(network, name) for name in LEARNED_PRESETS)
     ]
     values: list[float] = []
     games: list[int] = []
@@ -98,35 +99,41 @@ def valued_piece(game: Game, leaf: Evaluator, config: Any, ships: range) -> Valu
     return ValuedGames(np.array(values), np.array(outcomes), np.array(games))
 
 
-def about(path: Path, told: dict[str, Any]) -> list[str]:
+def about(path: Path, metadata: dict[str, Any]) -> list[str]:
     """Returns what the model is."""
-    widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
+    widths, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
     return [
-        f"A convolution over the grid and the numbers beside it, widths {widths}, {size:.2f} MB.",
-        "It says what quality an unfinished ship will have, of any preset.",
-        "`leafwise ship gen --builder build:learned,depth=1` builds with it,",
+        "The network predicts the final quality of an unfinished ship, from 0 to 1, for the presets of the table. It is",
+        f"convolutional. Widths of its layers: {widths}. Size of the file: {size:.2f} MB.",
+        "`leafwise ship gen --builder build:learned,depth=1` builds with it.",
     ]
 
 
-def made(told: dict[str, Any]) -> list[str]:
+def made(metadata: dict[str, Any]) -> list[str]:
     """Returns how the model was chosen."""
-    chosen = told["selected"]
-    return [f"- chosen by {chosen['games']} ships of selection seeds: mean quality of the presets {chosen['mean']:.4f}"]
+    chosen = metadata["selected"]
+    return [
+        f"- selection: by {chosen['games']} ships of selection seeds, with a mean quality of {chosen['mean']:.4f} over presets"
+    ]
 
 
-def figures(told: dict[str, Any]) -> list[str]:
+def figures(metadata: dict[str, Any]) -> list[str]:
     """Returns the table of figures."""
-    first, last = told["score"][0]["first_seed"], told["score"][0]["first_seed"] + told["score"][0]["seeds"] - 1
+    first, last = (
+        metadata["score"][0]["first_seed"],
+        metadata["score"][0]["first_seed"] + metadata["score"][0]["seeds"] - 1,
+    )
     rows = [
         f"| {score['variant'].partition('=')[2]} | {interval(score['learned'], '.4f')} | {interval(score['hand'], '.4f')} "
         f"| {interval(score['gain'], '+.4f')} | {score['valid']:.1%} |"
-        for score in told["score"]
+        for score in metadata["score"]
     ]
     return [
-        f"Ships on the hulls and requests of the {seeds_line(first, last)}, one placement ahead in one pass.",
-        "Quality is 0 where a ship is not valid. With 95 % intervals:",
+        "The table compares the mean quality of ships. The learned builder places each part once, and looks one placement",
+        "ahead. The hand-made builder gets the same hulls and requests. A ship that is not valid counts 0. The hulls have",
+        f"{seeds_line(first, last)}. Intervals are 95 % intervals.",
         "",
-        "| preset | learned | by hand | gain, paired | valid, learned |",
+        "| preset | learned builder | hand-made builder | gain, paired | valid ships of the learned builder |",
         "|---|---|---|---|---|",
         *rows,
     ]

@@ -33,7 +33,7 @@ from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import Replay
 from leafwise.training.runs.loop import Learner, find_variant, run_learner
 from leafwise.training.runs.run_options import RunOptions
-from leafwise.training.starship.builders import Planned, compared, of_presets
+from leafwise.training.starship.builders import CompiledBuilder, combined_presets, logged_values
 from leafwise.training.types import Json, Tensors, named, prefixed
 
 
@@ -67,7 +67,7 @@ class Config(RunOptions):
     """Minimum time between two checkpoints, in seconds."""
 
 
-class PresetRun:
+class PresetChanges:
     """One variant of a run: its ships, and the training changes."""
 
     def __init__(self, game: Game, config: Config) -> None:
@@ -96,14 +96,14 @@ class PresetRun:
     def evaluate(self, weights: ChangeWeights) -> Json:
         """Builds and changes the ships of the selection seeds; returns their logged values."""
         if self._bar is None:
-            at_random = Planned(self.game, tries=self.config.tries)
+            at_random = CompiledBuilder(self.game, tries=self.config.tries)
             self._bar = np.array([at_random(seed).returns for seed in self.seeds])
-        build = Planned(self.game, tries=self.config.tries, proposer=Proposer(self.game, weights))
+        build = CompiledBuilder(self.game, tries=self.config.tries, proposer=Proposer(self.game, weights))
         rows = np.array([build(seed).row for seed in self.seeds])
-        return compared(self.game, rows, self.seeds, self._bar, over="eval/over_random")
+        return logged_values(self.game, rows, self.seeds, self._bar, over="eval/over_random")
 
 
-class Changes(Learner):
+class ShipChangesLearner(Learner):
     """One run: network, training ships, files."""
 
     method, unit = "ship-changes", "updates"
@@ -118,7 +118,7 @@ class Changes(Learner):
         if "grid" not in self.game.features:
             raise UserError(f"ship-changes: expected a game that builds on a grid, got {self.game.name!r}")
         games = [self.game, *(find_variant(config.game, variant) for variant in config.extra_variants)]
-        self.preset_runs = [PresetRun(game, config) for game in games]
+        self.preset_runs = [PresetChanges(game, config) for game in games]
         generator = torch.Generator().manual_seed(config.seed)
         spread = {"first": SEEN**-0.5, "second": config.hidden**-0.5}
         self.module = torch.nn.ParameterDict(
@@ -128,7 +128,7 @@ class Changes(Learner):
             }
         )
         self.offset = torch.nn.Parameter(torch.zeros(1))
-        """Log odds of a change of which nothing is seen; the order of changes does not depend on it."""
+        """Log odds of a change without features; the ranking of changes does not depend on it."""
         self.optimizer = torch.optim.Adam([*self.module.parameters(), self.offset], lr=config.learning_rate)
         self.open_folder()
         self.updates = 0
@@ -166,9 +166,9 @@ class Changes(Learner):
         tensors["offset"] = self.offset.detach().numpy().copy()
         for k, preset_run in enumerate(self.preset_runs):
             tensors |= prefixed(f"replay{k}", preset_run.replay.tensors())
-        more, told = super().state()
+        more, metadata = super().state()
         recorded = {f"recorded{k}": preset_run.replay.recorded for k, preset_run in enumerate(self.preset_runs)}
-        return tensors | more, {"updates": self.updates, "best": self.score, **recorded, **told}
+        return tensors | more, {"updates": self.updates, "best": self.score, **recorded, **metadata}
 
     def step(self) -> Json:
         """Changes ships and trains on the tried changes; returns the logged values."""
@@ -211,17 +211,17 @@ class Changes(Learner):
     def evaluate(self) -> Json:
         """Changes the ships of the selection seeds and keeps the best network; returns the logged values."""
         weights = self.weights
-        found = [run.evaluate(weights) for run in self.preset_runs]
-        logged = of_presets([run.game for run in self.preset_runs], found)
+        by_preset = [run.evaluate(weights) for run in self.preset_runs]
+        logged = combined_presets([run.game for run in self.preset_runs], by_preset)
         mean = logged["eval/mean_of_presets"]
         if mean > self.score.get("mean", -1.0):
-            self.score = {"mean": mean, "gain": float(np.mean([own["eval/over_random"] for own in found]))}
+            self.score = {"mean": mean, "gain": float(np.mean([values["eval/over_random"] for values in by_preset]))}
             self.score |= {"games": sum(len(run.seeds) for run in self.preset_runs), "first_seed": SELECTION_SEED}
-            own = {"kind": KIND_OF_FILE, "game": self.game.name, "options": self.game.given_options}
-            save_tensors(self.folder.model, weights._asdict(), own | self.description())
+            metadata = {"kind": KIND_OF_FILE, "game": self.game.name, "options": self.game.given_options}
+            save_tensors(self.folder.model, weights._asdict(), metadata | self.description())
         return logged
 
 
 def train(config: Config) -> Path:
     """Trains and returns the run folder; raises ValueError for options that do not fit."""
-    return run_learner(Changes(config))
+    return run_learner(ShipChangesLearner(config))

@@ -43,12 +43,19 @@ from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import Tensors, named, prefixed
 from leafwise.training.runs.loop import Learner, find_variant, run_learner
 from leafwise.training.runs.run_options import RunOptions
-from leafwise.training.starship.builders import Built, ShipSampler, compared, hand_made_bar, joined, of_presets
+from leafwise.training.starship.builders import (
+    LabelledStates,
+    ShipSampler,
+    combined_presets,
+    concatenated,
+    hand_made_bar,
+    logged_values,
+)
 
 WARM_UP = 0.02
-"""Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
+"""Share of the run over which the learning rate rises. After that it falls to a twentieth along a cosine."""
 EARLY = 0.2
-"""Share of the seeds that the first evaluation uses, so that a first score comes early."""
+"""Share of the seeds in the first evaluation, so that a first score comes early."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Config(RunOptions):
 
 
 class PresetRun:
-    """One variant of a run: its training ships, and its share of everything."""
+    """One variant of a run: its training ships, and its share of batches, ships, buffer and evaluations."""
 
     def __init__(self, game: Game, blank: GridNetwork, config: Config, share: float) -> None:
         self.game, self.share, self.config = game, share, config
@@ -111,7 +118,7 @@ class PresetRun:
         self.seeds = range(SELECTION_SEED, SELECTION_SEED + max(2, round(share * config.evaluate_games)))
         self.blank = GridNetwork.create(game, config.hidden, tensors=blank.tensors)
         self.T = game.tables(self.blank.evaluator("described"))
-        self.memory = Built(game.rows(0), np.zeros(0, np.float32), game.rows(1))
+        self.memory = LabelledStates(game.rows(0), np.zeros(0, np.float32), game.rows(1))
         self._room: tuple[Array, ...] | None = None
         self._bar: Floats | None = None
 
@@ -119,27 +126,27 @@ class PresetRun:
         """Returns a network with these tensors as a leaf of the variant."""
         return GridNetwork.create(self.game, self.config.hidden, tensors=tensors).evaluator("newest")
 
-    def fresh_ships(self, key: int, tensors: Tensors | None) -> list[Built]:
+    def fresh_ships(self, key: int, tensors: Tensors | None) -> list[LabelledStates]:
         """Builds ships by hand, or with `tensors` by looking ahead; some are mirrored."""
         config, sampler = self.config, ShipSampler(self.game, key)
         if tensors is None:
             ships = [sampler.by_hand(config.heuristic_exploration, config.completions) for _ in range(self.hand_ships)]
         else:
             plans = Plans(self.game, self.evaluator(tensors))
-            how = (config.exploration, config.td_lambda, config.core_temperature)
-            ships = [sampler.ahead(plans, *how) for _ in range(self.ships)]
+            options = (config.exploration, config.td_lambda, config.core_temperature)
+            ships = [sampler.by_lookahead(plans, *options) for _ in range(self.ships)]
         grid = self.T.ship.grid
-        exchanged = sampler.rng.random(len(ships)) < config.mirror_share
+        mirrored_ships = sampler.rng.random(len(ships)) < config.mirror_share
         return [
-            ship._replace(rows=mirrored(ship.rows, grid)) if other else ship
-            for ship, other in zip(ships, exchanged, strict=True)
+            ship._replace(rows=mirrored(ship.rows, grid)) if is_mirrored else ship
+            for ship, is_mirrored in zip(ships, mirrored_ships, strict=True)
         ]
 
-    def remember(self, fresh: list[Built], *, all_of_them: bool) -> float:
-        """Adds new ships to the replay buffer in place of old ones; returns the mean quality of the new ones."""
-        both = joined([self.memory, *fresh])
+    def add_ships(self, fresh: list[LabelledStates], *, all_of_them: bool) -> float:
+        """Adds new ships to the replay buffer, where they replace the oldest; returns the mean quality of the new ones."""
+        both = concatenated([self.memory, *fresh])
         most = max(self.most, len(both.rows) if all_of_them else 0)
-        self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
+        self.memory = LabelledStates(both.rows[-most:], both.quality[-most:], both.last)
         return float(np.mean([potential(ship.last, FIRST, self.T.ship) for ship in fresh]))
 
     def sample(self, rng: np.random.Generator) -> tuple[Array, ...]:
@@ -154,16 +161,16 @@ class PresetRun:
             self._bar = hand_made_bar(self.game, seeds)
         evaluator = self.evaluator(tensors)
         plans = Plans(self.game, evaluator)
-        ships = [ShipSampler(self.game, seed).ahead(plans) for seed in seeds]
-        states = joined(ships)
-        told = bound_values(self.game, evaluator)(states.rows)
-        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), seeds, self._bar[: len(seeds)])
-        logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
-        logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
+        ships = [ShipSampler(self.game, seed).by_lookahead(plans) for seed in seeds]
+        states = concatenated(ships)
+        predictions = bound_values(self.game, evaluator)(states.rows)
+        logged = logged_values(self.game, np.concatenate([ship.last for ship in ships]), seeds, self._bar[: len(seeds)])
+        logged["eval/correlation"] = float(np.corrcoef(predictions, states.quality)[0, 1])
+        logged["eval/absolute_error"] = float(np.abs(predictions - states.quality).mean())
         return logged
 
 
-class Builds(Learner):
+class ShipValuesLearner(Learner):
     """One run: network, training ships, files."""
 
     method, unit = "ship-values", "updates"
@@ -209,7 +216,7 @@ class Builds(Learner):
         load_parameters(self.module, named(tensors, "module"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
         for k, preset_run in enumerate(self.preset_runs):
-            preset_run.memory = Built(tensors[f"rows{k}"], tensors[f"quality{k}"], preset_run.game.rows(1))
+            preset_run.memory = LabelledStates(tensors[f"rows{k}"], tensors[f"quality{k}"], preset_run.game.rows(1))
         self.updates, self.score = metadata["updates"], metadata["best"]
 
     def state(self) -> Checkpoint:
@@ -219,8 +226,8 @@ class Builds(Learner):
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
         for k, preset_run in enumerate(self.preset_runs):
             tensors |= {f"rows{k}": preset_run.memory.rows, f"quality{k}": preset_run.memory.quality}
-        more, told = super().state()
-        return tensors | more, {"updates": self.updates, "best": self.score} | told
+        more, metadata = super().state()
+        return tensors | more, {"updates": self.updates, "best": self.score} | metadata
 
     def step(self) -> dict[str, Any]:
         """Builds ships and trains on the replay buffer; returns the logged values."""
@@ -235,17 +242,17 @@ class Builds(Learner):
         return logged
 
     def build(self) -> dict[str, float]:
-        """Builds the ships before the next batches: by hand all at once at the start, later some by looking ahead."""
+        """Builds the ships for the next batches: all hand-made ships at the start, later some by looking ahead."""
         by_hand = self.updates < self.config.heuristic_share * self.config.total_steps
         if by_hand and self.updates:
             return {}
         key = (self.config.seed * 1_000_003 + self.updates) % SELECTION_SEED
         tensors = None if by_hand else self.module.export().tensors
-        found = [
-            preset_run.remember(preset_run.fresh_ships(key, tensors), all_of_them=by_hand)
+        qualities = [
+            preset_run.add_ships(preset_run.fresh_ships(key, tensors), all_of_them=by_hand)
             for preset_run in self.preset_runs
         ]
-        return {"train/quality": float(np.mean(found))}
+        return {"train/quality": float(np.mean(qualities))}
 
     def learn(self) -> float:
         """Trains on `build_every` batches; returns their mean loss."""
@@ -258,11 +265,11 @@ class Builds(Learner):
                 group["lr"] = self.rate
             self.optimizer.zero_grad()
             for preset_run in self.preset_runs:
-                codes, maps, numbers, base, wanted = (
+                codes, maps, numbers, base, targets = (
                     torch.from_numpy(x).to(self.device) for x in preset_run.sample(rng)
                 )
-                told = self.module(codes, maps, numbers) + base
-                loss = preset_run.share * torch.nn.functional.smooth_l1_loss(told, wanted)
+                values = self.module(codes, maps, numbers) + base
+                loss = preset_run.share * torch.nn.functional.smooth_l1_loss(values, targets)
                 loss.backward()
                 total += float(loss.detach())
             self.optimizer.step()
@@ -280,23 +287,25 @@ class Builds(Learner):
     def evaluate(self, share: float) -> dict[str, Any]:
         """Builds the ships of a share of the selection seeds; returns the logged values.
 
-        Keeps the network if they are the best so far, or the first of all seeds.
+        Keeps the network if its ships are the best so far, or the first ships of all seeds.
         """
         tensors = self.module.export().tensors
         seeds = [run.seeds[: max(2, round(share * len(run.seeds)))] for run in self.preset_runs]
-        found = [run.evaluate(tensors, own) for run, own in zip(self.preset_runs, seeds, strict=True)]
-        logged = of_presets([run.game for run in self.preset_runs], found)
+        by_preset = [
+            run.evaluate(tensors, preset_seeds) for run, preset_seeds in zip(self.preset_runs, seeds, strict=True)
+        ]
+        logged = combined_presets([run.game for run in self.preset_runs], by_preset)
         mean = logged["eval/mean_of_presets"]
         games = sum(map(len, seeds))
         if mean > self.score.get("mean", -1.0) or games > self.score["games"]:
-            self.score = {"mean": mean, "gain": float(np.mean([own["eval/gain"] for own in found]))}
+            self.score = {"mean": mean, "gain": float(np.mean([values["eval/gain"] for values in by_preset]))}
             self.score |= {"games": games, "first_seed": SELECTION_SEED}
             presets = [run.game.options.preset for run in self.preset_runs]
-            self.score["quality"] = dict(zip(presets, (own["eval/score_mean"] for own in found), strict=True))
+            self.score["quality"] = dict(zip(presets, (values["eval/score_mean"] for values in by_preset), strict=True))
             save_network(self.folder.model, self.module.export(), self.description())
         return logged
 
 
 def train(config: Config) -> Path:
     """Trains and returns the run folder; raises ValueError for options that do not fit."""
-    return run_learner(Builds(config))
+    return run_learner(ShipValuesLearner(config))

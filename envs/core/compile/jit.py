@@ -141,7 +141,7 @@ def bind(
     """Returns a decorator that compiles a function inside a factory, with the names that it closes over.
 
     `room` is the folder or file of the game that the function belongs to; its compiled code is kept together. The function may
-    close over compiled functions, numbers, strings, arrays and tuples of these.
+    close over compiled functions, numbers, strings, arrays and tuples of these; anything else raises TypeError.
 
     A hash of the code and of everything bound identifies the compiled function (`fingerprint`) in every process. So binding the
     same things again returns the same function. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain

@@ -59,6 +59,8 @@ class Evaluator:
     """Values a row for the player who acts next, or at a chance stage for player 0.
 
     (At a chance stage it may not be known who acts next, so the view is fixed.)
+
+    Raises ValueError for parts that do not fit together: one bound alone, or neither `value` nor `batch`.
     """
 
     name: str

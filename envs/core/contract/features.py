@@ -95,6 +95,8 @@ class CellFeatures:
     """A board of cells with `bits` bits each, packed into words of the row or read one by one.
 
     `boards` and `highest` only make things faster, for boards in one word; values are the same without them.
+
+    Raises ValueError for sizes, views, bits or points that do not fit together.
     """
 
     cells: int = 16
@@ -175,7 +177,10 @@ class CellFeatures:
 
 
 def rectangle_views(rows: int, columns: int) -> Views:
-    """Returns the four symmetries of a board, row by row: view k mirrors left-right where k & 1, top-bottom where k & 2."""
+    """Returns the four symmetries of a board, row by row: view k mirrors left-right where k & 1, top-bottom where k & 2.
+
+    A view [rows * columns] says which cell comes to each place.
+    """
     cells = [divmod(place, columns) for place in range(rows * columns)]
     return tuple(
         tuple(columns * (rows - 1 - y if k & 2 else y) + (columns - 1 - x if k & 1 else x) for y, x in cells)
@@ -186,7 +191,8 @@ def rectangle_views(rows: int, columns: int) -> Views:
 def square_views(side: int) -> Views:
     """Returns the eight symmetries of a square board, row by row.
 
-    View k mirrors left-right where k & 1, then top-bottom where k & 2, then swaps rows and columns where k & 4.
+    View k mirrors left-right where k & 1, then top-bottom where k & 2, then swaps rows and columns where k & 4. A view
+    [side * side] says which cell comes to each place.
     """
     mirrored = rectangle_views(side, side)
     swapped = [side * (cell % side) + cell // side for cell in range(side * side)]

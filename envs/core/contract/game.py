@@ -300,7 +300,7 @@ class ReturnRange:
 class Game:
     """One game in one variant. A room's `GAME` has the default options; `variant(...)` returns other variants.
 
-    Fields that depend on the variant are functions of `options`.
+    Fields that depend on the variant are functions of `options`. Raises ValueError for fields that contradict the contract.
     """
 
     name: str
@@ -590,7 +590,7 @@ class Game:
         return State.unchecked(self, rows[0])
 
     def new(self, seed: int) -> State:
-        """Returns the first decision of a game, with chance drawn from `seed`."""
+        """Returns the first decision of a game, with chance drawn from `seed`, 0 to 2**64 - 1."""
         return self.start().settle(new_stream(seed))
 
     def parse(self, text: str) -> State:

@@ -108,7 +108,7 @@ def make_same_for_both(observe: Compiled) -> Compiled:
 
 @jit(inline=True)
 def copy_row(S, i, j):
-    """Copies row i to row j."""
+    """Copies row i of S [rows, width] to row j."""
     for w in range(S.shape[1]):
         S[j, w] = S[i, w]
 

@@ -187,7 +187,7 @@ class State:
                 return state
 
     def transformed(self, symmetry: int) -> State:
-        """Returns the state under one of the game's symmetries; 0 is the identity."""
+        """Returns the state under one of the game's symmetries; 0 is the identity. Raises ValueError for one that it lacks."""
         symmetry = need_in(symmetry, Range(0, self.game.symmetry_count - 1), "a symmetry", self.game.name, int)
         rows = self.rows(1)
         self.game.symmetries.transform(rows, FIRST, symmetry, SECOND, self.game.thread_tables)

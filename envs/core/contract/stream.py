@@ -12,6 +12,7 @@ from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.compile.jit import jit
 
 u64 = np.uint64
+"""The type of a row's words in most games, and of random bits."""
 
 GOLDEN = u64(0x9E3779B97F4A7C15)
 MIX_A = u64(0xBF58476D1CE4E5B9)
@@ -23,7 +24,7 @@ STEP = 1.0 / 9007199254740992.0
 
 
 def new_stream(key: int) -> Words:
-    """Returns a new stream for `key` (an integer of 64 bits), at counter 0; shape [2], uint64."""
+    """Returns a new stream for `key` (0 to 2**64 - 1), at counter 0; shape [2], uint64."""
     return np.array([key, 0], dtype=np.uint64)
 
 
@@ -34,7 +35,7 @@ def is_stream(thing: object) -> bool:
 
 @jit(inline=True)
 def mix(x):
-    """Scrambles 64 bits with the finaliser of splitmix64, a bijection."""
+    """Scrambles a uint64 with the finaliser of splitmix64, a bijection."""
     x = (x ^ (x >> S30)) * MIX_A
     x = (x ^ (x >> S27)) * MIX_B
     return x ^ (x >> S31)
@@ -42,19 +43,19 @@ def mix(x):
 
 @jit(inline=True)
 def next_u64(R):
-    """Returns 64 random bits and advances stream `R` by one."""
+    """Returns 64 random bits, a uint64, and advances stream `R` (uint64 [2]) by one."""
     R[1] += ONE
     return mix(R[0] + R[1] * GOLDEN)
 
 
 @jit(inline=True)
 def uniform(R):
-    """Returns a random float in [0, 1), a multiple of 2**-53."""
+    """Returns a random float in [0, 1), a multiple of 2**-53, from stream `R` (uint64 [2])."""
     return np.float64(next_u64(R) >> S11) * STEP
 
 
 @jit(inline=True)
 def below(R, n):
-    """Returns a random uint64 in 0..n-1, uniform up to an error below n * 2**-53."""
+    """Returns a random uint64 in 0..n-1 from stream `R` (uint64 [2]), uniform up to an error below n * 2**-53."""
     R[1] += ONE
     return u64(np.float64(n) * (np.float64(mix(R[0] + R[1] * GOLDEN) >> S11) * STEP))

@@ -34,7 +34,7 @@ def page(game: Game, short: str) -> str:
     parts: dict[str, Iterable[str]] = {
         "Observation": observation(variant), "Actions": actions(variant), "Rewards": rewards(variant), "Ends": ends(variant),
         "Options": options(variant), "Reference returns": returns(env_id, game),
-        "Source": [f"The game is the module `{game.module}`. This is v0, not released yet."],
+        "Source": [f"The rules are in the module `{game.module}`. This is version 0 of the environment, not released yet."],
     }  # fmt: skip
     intro = f'`gym.make("{NAMESPACE}/{env_id}")` makes the environment; `import leafwise` registers it.'
     blocks = [f"# {env_id}", f"{game.title}.", f'{intro} The game is `leafwise.game("{game.name}"{given})`.']
@@ -50,7 +50,7 @@ def observation(game: Game) -> Iterator[str]:
         yield game.text.about.observation
     for name in game.view_names[1:]:
         same = game.view(name).observe_as is game.view(DEFAULT_VIEW).observe_as
-        yield f'`observation="{name}"` is {"the same." if same else "a second observation:"}'
+        yield f'`observation="{name}"` is {"the same." if same else "another observation:"}'
         yield from () if same else arrays(game, name)
     keys = {
         "action_mask": "int8 array: 1 for each legal action; all ones after the end of the game",
@@ -123,10 +123,10 @@ def rewards(game: Game) -> Iterator[str]:
 
 def ends(game: Game) -> Iterator[str]:
     """Yields when an episode ends."""
-    yield game.text.about.ends or "When the game does."
+    yield game.text.about.ends or "An episode ends with the game."
     default = ", the default here," if game.players == 1 else ""
-    yield f"""An episode is truncated after `max_episode_steps`, if given.
-With `illegal="noop"`{default} it is also truncated after {patience(game)} illegal actions in a row."""
+    yield f"""An episode is also truncated after `max_episode_steps` steps, if you set this keyword.
+With `illegal="noop"`{default} it is truncated after {patience(game)} illegal actions in a row."""
 
 
 def options(game: Game) -> Iterator[str]:
@@ -179,13 +179,14 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         ]
         for one in known
     ]  # fmt: skip
-    yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "measured at"], rows)
+    yield "Mean return of an episode, by player. `learned` names the network in the package."
+    yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "commit or page"], rows)
     if any(one.ci_low is None for one in known):
         yield "Where there is no interval, all episodes had the same return."
     if game.players == 2:
         yield (
             'The opponent is `greedy`, and the player moves first (`seat="first"`). '
-            "Perfect play need not have the highest return against it."
+            "Against it, another player may win more often than perfect play does."
         )
 
 

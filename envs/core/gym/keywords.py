@@ -91,7 +91,7 @@ class EnvOptions:
         default=None,
         metadata=option(choices=lambda game, kind: game.reward_names, meaning=lambda game, kind: game.reward_names[0]),
     )
-    """One of the game's rewards (default: the first, which is the change of the agent's return).
+    """One of the game's rewards (default: the first, the change of the agent's return).
 
     The change is called "score", or "returns" in a game whose rewards have a "score" of their own."""
     illegal: Annotated[str | None, OneOf(tuple(ILLEGAL))] = field(
@@ -131,7 +131,7 @@ class EnvOptions:
     )
     """Steps after which an episode is truncated (default: never)."""
     plies: Annotated[int, Range(0, MOST_PLIES)] = field(default=0, metadata=option(number=int))
-    """The most random actions that begin an episode (default: 0). Each episode draws their number at random.
+    """An episode begins with random actions, at most this many (default: 0). Each episode draws their number at random.
 
     Rewards count from there. So agents meet positions that their own play does not lead to."""
     observation: str = field(

@@ -175,7 +175,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         return self._stepper.buffers.mask.astype(np.bool_)
 
     def state(self, i: int) -> State:
-        """Returns the position of environment i, as a `State`."""
+        """Returns the position of environment i, as a `State`; raises IndexError for a number that no environment has."""
         return self._stepper.state(range(self.num_envs)[i])
 
     def observations(self) -> Observation:

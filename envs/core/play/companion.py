@@ -253,7 +253,10 @@ class Following:
         return True
 
     def advise(self, values: Values, written: Written) -> Advice:
-        """Returns the advice at a decision; `values` may also be called for later decisions."""
+        """Returns the advice at a decision; `values` may also be called for later decisions.
+
+        Raises ValueError where nobody decides.
+        """
         state = self.state
         if state is None or state.is_chance or state.is_terminal:
             raise UserError(f"expected a decision, got {self.question.asks!r}")

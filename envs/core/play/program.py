@@ -42,7 +42,14 @@ class ProgramPlayer(ByName):
     def __init__(
         self, game: Game, name: str, command: Sequence[str], seed: int = 0, allowance: float = LATE, **limits: float
     ) -> None:
-        """Starts the process, and a game; raises ValueError for a program that does not start."""
+        """Starts the process, and a game; raises ValueError for a program that does not start.
+
+        Args:
+            seconds: time limit for an answer; none: no limit.
+            depth: a limit that is passed to the program, which may ignore it.
+            nodes: a limit that is passed to the program, which may ignore it.
+            allowance: seconds after the time limit in which an answer still counts.
+        """
         self.name, self.game, self.seed, self.allowance, self.limits = name, game, seed, allowance, limits
         self.info: Any = None
         """The last message of the program about its search."""

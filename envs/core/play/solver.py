@@ -173,6 +173,11 @@ class SolverPlayer(ByName):
     def __init__(
         self, game: Game, level: str = "best", seed: int = 0, table_mb: float = 64, name: str = "solver"
     ) -> None:
+        """Makes the solver; raises ValueError for another level, or a variant that it does not solve.
+
+        Args:
+            level: how strongly it plays; all but the best draw a share of their moves at random.
+        """
         need_among(level, LEVELS, "level", "solver")
         self.name = name
         self.solver = exact_solver(game, table_mb)
@@ -192,7 +197,7 @@ class SolverPlayer(ByName):
 
 
 def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
-    """Returns the player `solver`, or `solver:level=easy`; raises ValueError for other words."""
+    """Returns the player `solver`, or `solver:level=easy`; raises ValueError for other words, and without an exact solver."""
     options = dict(word.partition("=")[::2] for word in words)
     if set(options) - {"level"} or len(words) > 1:
         raise UserError(f"expected no option but level={'|'.join(LEVELS)}, got {','.join(words)!r}")

@@ -1,9 +1,9 @@
 """2048 (Gabriele Cirulli, 2014) on 4x4 cells: slide all tiles, equal ones merge once a slide, then a 2 or a 4 appears.
 
 A row has two words. Word 0 is the board: sixteen ranks of four bits, cell (y, x) at bits 4*(4y + x); rank 0 is empty, rank r
-the tile 2**r. Word 1: the phase (2 bits), and above it how many 4s have appeared, which tiles that were merged do not tell. The
-score is the sum of all tiles made by merging. Two 32768s do not merge: a cell has four bits. A typed board has seen no 4s unless
-it says so.
+the tile 2**r. Word 1: the phase (2 bits), and above it the number of 4s that have appeared, which merged tiles do not show. The
+score is the sum of all tiles made by merging. Two 32768s do not merge: a cell has four bits. A typed board has no 4s unless it
+says so.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from leafwise.authoring import (
 )
 
 DECISION, SPAWN, OVER = u64(0), u64(1), u64(2)
-FOURS, FOUR = u64(2), 0.1  # where 4s are counted in word 1, and how likely a tile is one
+FOURS, FOUR = u64(2), 0.1  # first bit of the count of 4s in word 1, and the probability of a 4
 ZERO, ONE, TWO, THREE, NIBBLE = u64(0), u64(1), u64(2), u64(3), u64(15)
 
 
 class Tables(NamedTuple):
-    """What each line of four cells, [65536], becomes and is worth."""
+    """Slides and points of all lines of four cells, [65536]."""
 
     low: Any  # after a slide towards its lowest nibble, uint16
     high: Any  # after a slide towards its highest nibble, uint16
     ways: Any  # 1 if it can slide low, and 16 if it can slide high, uint8
-    points: Any  # what its tiles score, if only 2s appeared, int32
+    points: Any  # score of its tiles, if only 2s appeared, int32
     stop: Any
     leaf: Any
 
@@ -62,7 +62,7 @@ class Tables(NamedTuple):
 def slid(cells: list[int]) -> list[int]:
     """Returns the ranks of a line after a slide towards its first cell."""
     made: list[int] = []
-    free = False  # whether the last tile may still merge: one made by merging does not
+    free = False  # whether the last tile may still merge; a merged tile may not
     for rank in filter(None, cells):
         if free and made[-1] == rank and rank < 15:
             made[-1], free = rank + 1, False
@@ -87,7 +87,7 @@ SHOWN = tuple(RANKS)
 
 
 def tiles(row: Any) -> list[int]:
-    """Returns what the cells show, 0 for an empty one."""
+    """Returns the tiles of the cells, 0 for an empty one."""
     return [SHOWN[int(row[0]) >> 4 * k & 15] for k in range(16)]
 
 
@@ -129,7 +129,7 @@ def apply_action(S, i, a, j, T):
 
 @jit(inline=True)
 def put(S, i, j, cell, rank, T):
-    """Writes row i with a tile of a rank (1 or 2) more to row j."""
+    """Writes row i with a new tile of a rank (1 or 2) to row j."""
     b, word = S[i, 0] | rank << cell, (S[i, 1] & ~THREE) + ((rank >> ONE) << FOURS)
     taken = occupied(b)
     if taken & (taken - ONE) == ZERO:
@@ -188,7 +188,7 @@ def transform_action(a, k, T):
 
 @jit(inline=True)
 def room(S, i, T):
-    """The hand-made score: the return, and 50 points for each empty cell."""
+    """Returns the hand-made score: the return plus 50 points for each empty cell."""
     return returns(S, i, T) + 50.0 * np.float64(count_bits(occupied(S[i, 0]) ^ NIBBLES))
 
 
@@ -200,7 +200,7 @@ def to_text(row: Any, T: Tables) -> str:
 
 
 def parse(text: str, T: Tables) -> Any:
-    """Returns the row of `to_text`'s line."""
+    """Returns the row of a text of `to_text`."""
     words = text.replace("/", " ").split()
     given = words_by_name((word for word in words[16:] if word != "spawn"), ("fours",))
     values = [whole_number(word, "a tile") for word in words[:16]]
@@ -226,7 +226,7 @@ def draw(row: Any, T: Tables) -> Canvas:
 
 
 def appeared(before: Any, after: Any, T: Tables) -> str:
-    """Returns what chance did: `4@2,1` for a 4 at row 2, column 1 (from 0)."""
+    """Returns the outcome of chance: `4@2,1` for a 4 at row 2, column 1 (from 0)."""
     pairs = enumerate(zip(tiles(before), tiles(after), strict=True))
     return next((f"{new}@{k // 4},{k % 4}" for k, (old, new) in pairs if old != new), "")
 

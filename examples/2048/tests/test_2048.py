@@ -44,8 +44,8 @@ def test_it_keeps_the_contract() -> None:
 
 
 def test_the_data_file_says_what_the_game_says() -> None:
-    told = json.loads(Path(leafwise_2048.__file__).with_name("games.json").read_text(encoding="utf-8"))
-    assert told == {GAME.name: listing(GAME)}
+    listed = json.loads(Path(leafwise_2048.__file__).with_name("games.json").read_text(encoding="utf-8"))
+    assert listed == {GAME.name: listing(GAME)}
 
 
 def test_games_are_played_by_the_known_rules() -> None:

@@ -1,7 +1,7 @@
 """Backgammon without a cube, for two players: `leafwise.game("backgammon")`.
 
-`rules` has the rules, `text` what people write and see. The option `order` says in which orders a turn may be played: `canonical`
-(each position is reached in one order, for searches and learning) or `free` (any order, for people).
+`rules` has the rules, `text` the notation and the board. The option `order` sets the allowed orders of a turn's moves: `canonical`
+(one order for each position, for searches and learning) or `free` (any order, for people).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ORDERS = {"canonical": "one order, so each position is reached in one way", "fre
 
 @dataclass(frozen=True)
 class Options:
-    """How backgammon is played here."""
+    """Options of the game."""
 
     order: Annotated[str, OneOf.described(ORDERS)] = field(default="canonical", metadata=RULE_ONLY)
 
@@ -48,7 +48,7 @@ class Options:
 
 @jit
 def race(S, i, T):
-    """Values a position by the pips that each player has still to go, in points between -1 and 1."""
+    """Values a position by the remaining pips of both players, in points between -1 and 1."""
     pips = 0
     for point in range(1, rules.BAR + 1):
         pips += point * (rules.count(S, i, 1, point) - rules.count(S, i, 0, point))
@@ -57,7 +57,7 @@ def race(S, i, T):
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what an observation tells."""
+    """Returns the meanings of an observation's numbers."""
     points = ("off", *(f"point_{point}" for point in range(1, rules.BAR)), "bar")
     meaning = "checkers, 0 to 15, counted from their owner's side"
     return {
@@ -70,11 +70,11 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     }
 
 
-def turn_search(*told, **options):
+def turn_search(*arguments, **options):
     """Returns the search of whole turns; see `leafwise_backgammon.turns`."""
     from leafwise_backgammon.turns import TurnSearch
 
-    return TurnSearch(*told, **options)
+    return TurnSearch(*arguments, **options)
 
 
 GAME = Game(

@@ -1,8 +1,8 @@
-"""Bear-offs by a table: how many turns a player's checkers at home take, for each way to place them.
+"""A table of bear-offs: the number of turns that a player's checkers at home take, for each way to place them.
 
-A table of one side is enough where both players bear off, so that nobody is hit, and each has a checker off, so that no gammon can
-come of it: the chance to win follows from the turns of both. Each side is taken to play for the fewest turns on average, which is
-nearly always what wins most. The table is made at the first use, in seconds, and kept in the cache.
+A table of one side is enough if both players bear off, so that nobody is hit, and each has a checker off, so that there is no
+gammon. The chance to win then follows from the turns of both. Each side minimizes its average turns, which nearly always wins
+most. The table is computed at first use, in seconds, and cached.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ WAYS = np.array([[comb(n, k) for k in range(1, POINTS + 1)] for n in range(CHECK
 
 
 def index(checkers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the place in the table of checkers on points 1 to 6, [..., 6]."""
-    found: NDArray[np.int64] = WAYS[np.cumsum(checkers, axis=-1) + np.arange(POINTS), np.arange(POINTS)].sum(axis=-1)
-    return found
+    """Returns the table indices of checkers on points 1 to 6, [..., 6]."""
+    indices: NDArray[np.int64] = WAYS[np.cumsum(checkers, axis=-1) + np.arange(POINTS), np.arange(POINTS)].sum(axis=-1)
+    return indices
 
 
 @jit
 def better(mean, one, two):
-    """Returns which of two places takes fewer turns; -1 is none."""
+    """Returns the index with fewer turns of two; -1 is none."""
     return two if one < 0 or (two >= 0 and mean[two] < mean[one]) else one
 
 
 @jit
 def fill(order, after, best, mean, chances):
-    """Fills `chances` [SIZE, TURNS] of taking so many turns, and `mean` of them; `order` lists places with fewer pips first.
+    """Fills `chances` [SIZE, TURNS] of each number of turns, and the `mean`; `order` lists indices by rising pips.
 
-    `after` [SIZE, 6, 6] says where a move by a die from a point leads, -1: it is none; `best` [5, SIZE, 6] where so many moves by a
-    die lead.
+    `after` [SIZE, 6, 6] is the index after a move by a die from a point (-1: illegal), `best` [5, SIZE, 6] the best index after a
+    number of moves by a die.
     """
     for at in order:
         if at == 0:  # `best` is 0 there: all are off
@@ -72,7 +72,7 @@ def fill(order, after, best, mean, chances):
 
 
 def make_table() -> NDArray[np.float64]:
-    """Returns the chances of taking so many turns, [SIZE, TURNS]."""
+    """Returns the chances of each number of turns, [SIZE, TURNS]."""
     grid = np.indices((CHECKERS + 1,) * (POINTS - 1), dtype=np.int8).reshape(POINTS - 1, -1).T
     grid = grid[grid.sum(axis=1) <= CHECKERS].astype(np.int64)
     left = CHECKERS - grid.sum(axis=1)
@@ -99,7 +99,7 @@ def make_table() -> NDArray[np.float64]:
 
 @cache
 def table(folder: Path | None = None) -> NDArray[np.float32]:
-    """Returns the table, made and kept in the cache where it is not yet."""
+    """Returns the table; computes and caches it at first use."""
     file = (folder or cache_root() / "backgammon") / "bearoff.npy"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -109,22 +109,22 @@ def table(folder: Path | None = None) -> NDArray[np.float32]:
             partial.replace(file)
         finally:
             partial.unlink(missing_ok=True)
-    found: NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
-    if (found.dtype, found.shape) != (np.float32, (SIZE, TURNS)):
+    chances: NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
+    if (chances.dtype, chances.shape) != (np.float32, (SIZE, TURNS)):
         raise ValueError(
             f"backgammon: expected a table of bear-offs in {str(file)!r}, got something else: remove the file"
         )
-    return found
+    return chances
 
 
 def is_exact(state: State) -> bool:
-    """Whether the table says what a position is worth: both bear off, and each has a checker off."""
+    """Whether the table gives the value of a position: both players bear off, and each has a checker off."""
     sides = state.row[: 2 * SIDE].reshape(2, SIDE)
     return bool((sides[:, OFF] > 0).all() and not sides[:, POINTS + 1 :].any())
 
 
 def value(state: State, thrower: int) -> float:
-    """Returns the chance to win of who is about to throw less that to lose, by the table."""
+    """Returns the chance to win minus the chance to lose of the player about to throw, by the table."""
     sides = state.row[: 2 * SIDE].reshape(2, SIDE)[:, 1 : POINTS + 1].astype(np.int64)
     mine, theirs = table()[index(sides[[thrower, 1 - thrower]])].astype(float)
     return float(2 * (mine * theirs[::-1].cumsum()[::-1]).sum() - 1)  # who throws first wins with as many turns

@@ -1,8 +1,8 @@
-"""What a network sees of backgammon: features that are there or not, of a position before a throw.
+"""The features of backgammon's network: binary features of a position before a throw.
 
-Each player's checkers count from their own side; the features of who throws come first, then the same of the other. Beside the
-checkers at each point they tell what wins and loses contact: blockades, what the last checker has before it, a home board against
-checkers on the bar, and how many throws hit.
+Points count from each player's own side; the features of the player who throws come first, then those of the other. Besides the
+checkers at each point they describe contact: blockades, the points before the last checker, the home board against checkers on the
+bar, and the number of throws that hit.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from leafwise.authoring import jit
 from leafwise_backgammon.rules import BAR, MOVER, OFF, count, word
 
 MANY = 7
-"""So many checkers at a point, or more, are one feature."""
+"""Number of checkers at a point from which one feature covers more."""
 WINDOW = 6
-"""Points that a blockade is looked for in; a throw's die reaches as far."""
+"""Number of points of a blockade: the reach of a die."""
 PATTERNS = 1 << WINDOW
 WINDOWS = BAR - 1 - WINDOW + 1
 PIPS = 24
-"""Classes of pips that a player has still to go, 8 in each."""
+"""Classes of a player's remaining pips, 8 in each."""
 LEADS = 33
 """Classes of the difference of pips, 6 in each."""
 
@@ -39,13 +39,13 @@ MOST = 2 * (15 + 1 + WINDOWS + 1 + 1 + 1) + 1 + 1 + 2
 
 @jit(inline=True)
 def side(S, i, T):
-    """Returns who throws."""
+    """Returns the player who throws."""
     return word(S, i, MOVER)
 
 
 @jit
 def mask(S, i, player, least, most):
-    """Returns a bit for each own point, the bar too, where a player has `least` to `most` checkers."""
+    """Returns a bit for each point of a player, with the bar, that has `least` to `most` checkers."""
     bits = 0
     for point in range(1, BAR + 1):
         if least <= count(S, i, player, point) <= most:
@@ -55,16 +55,16 @@ def mask(S, i, player, least, most):
 
 @jit(inline=True)
 def turned(bits):
-    """Returns points of one player as the other counts them, without the bar."""
-    found = 0
+    """Returns the bits of points, without the bar, as the other player counts them."""
+    points = 0
     for point in range(1, BAR):
-        found |= (bits >> point & 1) << (BAR - point)
-    return found
+        points |= (bits >> point & 1) << (BAR - point)
+    return points
 
 
 @jit
 def shots(on, bar, blocked, blots):
-    """Returns how many of 36 throws hit one of `blots`, by one checker or, from the bar, by the next die; `bar`: checkers there."""
+    """Counts the throws of 36 that hit one of `blots` with one checker, perhaps after entering from the bar with `bar` checkers."""
     if blots == 0:
         return 0
     total = 0
@@ -91,7 +91,7 @@ def shots(on, bar, blocked, blots):
 
 @jit
 def of_player(S, i, player, first, F, n):
-    """Writes the features of one player, from `first` on; returns how many are written then, and the pips to go."""
+    """Writes the features of one player, from `first` on; returns their number so far, the pips and the last point."""
     made, blocked = mask(S, i, player, 2, 15), turned(mask(S, i, 1 - player, 2, 15))
     pips, last = 0, 0
     for point in range(1, BAR + 1):
@@ -105,7 +105,7 @@ def of_player(S, i, player, first, F, n):
     n += 1
     for window in range(WINDOWS):
         pattern = made >> (window + 1) & PATTERNS - 1
-        if pattern & pattern - 1:  # two points at least: one alone is told above
+        if pattern & pattern - 1:  # two points at least: single ones are above
             F[n] = first + BLOCKS + window * PATTERNS + pattern
             n += 1
     before = blocked << WINDOW >> last & PATTERNS - 1
@@ -117,7 +117,7 @@ def of_player(S, i, player, first, F, n):
 
 @jit
 def active(S, i, F, T):
-    """Writes the features of row i; returns how many they are."""
+    """Writes the features of row i; returns their number."""
     player = word(S, i, MOVER)
     n, pips, last = of_player(S, i, player, 0, F, 0)
     n, others, other_last = of_player(S, i, 1 - player, OWN, F, n)

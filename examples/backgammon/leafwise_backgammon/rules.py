@@ -3,14 +3,14 @@
 Each player counts the points from their own side: 25 is the bar, 24 to 1 the points on the way home, 0 what is borne off. A row
 holds the checkers of player 0 at each of these (words 0 to 25), those of player 1 (words 26 to 51), then the words below.
 
-A turn is a throw and up to four moves of one checker, each an action: from which point, by how many pips. As the rules of the game
-want it, a player moves as often as the throw allows, and by the higher die where either can be moved but not both. Where nothing
-can move, `PASS` is the one action. A win counts 1, a gammon (the loser has borne nothing off) 2, a backgammon (the loser
-moreover has a checker on the bar or in the winner's home) 3.
+A turn is a throw and up to four moves of one checker. Each move is an action: a point and a number of pips. By the rules a player
+makes as many moves as the throw allows, and uses the higher die if either can move but not both. If nothing can move, `PASS` is
+the only action. A win counts 1, a gammon (the loser has borne nothing off) 2, a backgammon (the loser also has a checker on the
+bar or in the winner's home) 3.
 
-People move in any order. A search would look at each way to the same position anew, so with `T.canonical` each has one order
-only: doubles from the highest point down, two dice by the higher first, or else by the lower where no order that begins with
-the higher leads there.
+People move in any order. A search would repeat each position for every order, so with `T.canonical` each position has one order:
+doubles from the highest point down, two dice with the higher first, or the lower first if no order with the higher first leads
+there.
 
 The first throw: each player throws one die, the higher begins and plays both; equal dice are thrown again.
 """
@@ -28,21 +28,21 @@ BAR, OFF, CHECKERS = 25, 0, 15
 SIDE = 26
 """Words of one player's checkers."""
 MOVER, PHASE, DIE, OTHER, LEFT, LAST, HIT = range(52, 59)
-"""Words: whose turn it is (or who has won); what comes next; a die to move by; the other die; how many moves are left. Of canonical
-turns: the point that the last checker was moved from, and whether the first move by two different dice hit a blot."""
+"""Words: the player in turn (or the winner); the phase; a die to move by; the other die; the number of moves left. For canonical
+turns: the point of the last move, and whether the first move by two different dice hit a blot."""
 WIDTH = 59
 OPENING, THROW, MOVE, OVER = range(4)
-"""What PHASE says comes next."""
+"""Values of PHASE."""
 PASS = BAR * 6
-"""The action of who cannot move; the others are (point - 1) * 6 + pips - 1."""
+"""The action of a player who cannot move; the others are (point - 1) * 6 + pips - 1."""
 START = {24: 2, 13: 5, 8: 3, 6: 5}
-"""Checkers at the start, each player's own points."""
+"""Checkers at the start by the player's own points."""
 NO_POINT = -1
-"""Where nothing is moved from."""
+"""Stands for no move."""
 
 
 class Tables(NamedTuple):
-    """What rules look up."""
+    """Tables of the rules."""
 
     canonical: bool
     stop: NDArray[np.uint8]
@@ -63,7 +63,7 @@ def count(S, i, player, point):
 
 @jit(inline=True)
 def landing(point, pips):
-    """Returns where a checker gets to."""
+    """Returns the point after a move."""
     return max(point - pips, OFF)
 
 
@@ -92,7 +92,7 @@ def current_player(S, i, T):
 
 
 @jit(inline=True)
-def own(S, i, player, point, gone, come, gone2, come2):
+def checkers_at(S, i, player, point, gone, come, gone2, come2):
     """Returns how many checkers are at a point of a player, once two have gone from `gone` to `come`, `gone2` to `come2`."""
     return count(S, i, player, point) - (point == gone) + (point == come) - (point == gone2) + (point == come2)
 
@@ -101,17 +101,17 @@ def own(S, i, player, point, gone, come, gone2, come2):
 def can_move(S, i, player, point, pips, gone, come, gone2, come2):
     """Whether a player's checker at `point` can move by `pips`, after up to two other moves of theirs (NO_POINT: none).
 
-    Those change the player's own checkers alone: a blot that they hit is in nobody's way.
+    Those moves change only the player's own checkers: a blot that they hit blocks nothing.
     """
-    if own(S, i, player, point, gone, come, gone2, come2) <= 0:
+    if checkers_at(S, i, player, point, gone, come, gone2, come2) <= 0:
         return False
-    if point != BAR and own(S, i, player, BAR, gone, come, gone2, come2) > 0:
+    if point != BAR and checkers_at(S, i, player, BAR, gone, come, gone2, come2) > 0:
         return False
     if point > pips:
         return count(S, i, 1 - player, BAR - (point - pips)) < 2
-    # all are home, and none is behind where pips are left over
-    for behind in range(7 if point == pips else point + 1, BAR):  # noqa: SIM110 (compiled code has no generators)
-        if own(S, i, player, behind, gone, come, gone2, come2) > 0:
+    # all checkers are home, and none is behind if the die is larger
+    for behind in range(7 if point == pips else point + 1, BAR):
+        if checkers_at(S, i, player, behind, gone, come, gone2, come2) > 0:
             return False
     return True
 
@@ -127,19 +127,19 @@ def can_any(S, i, player, pips, gone, come):
 
 @jit
 def double_moves(S, i, player, pips, limit, most, gone):
-    """Returns how often checkers from `limit` down can move by `pips`, at most `most`, once one at `gone` (NO_POINT: none) has.
+    """Returns how often checkers from `limit` down can move by `pips`, up to `most`, after a move from `gone` (NO_POINT: none).
 
-    A move never stands in the way of another one by the same pips, so the points are emptied from above. Four bits of `came` each
-    hold how many checkers have come to the six points below.
+    A move never blocks another one by the same pips, so the points are emptied from above. Groups of four bits of `came` count the
+    checkers that have come to the six points below.
     """
     came, behind, total = np.uint64(0), 0, 0
     for step in range(BAR):
         point = BAR - step
-        here = own(S, i, player, point, gone, gone - pips, NO_POINT, NO_POINT)
+        here = checkers_at(S, i, player, point, gone, gone - pips, NO_POINT, NO_POINT)
         here += int((came >> np.uint64(4 * (pips - 1))) & np.uint64(15))
         if point > pips:
             free = count(S, i, 1 - player, BAR - (point - pips)) < 2
-        else:  # all that stay are home, and none stays behind where pips are left over
+        else:  # the remaining checkers are home, and none is behind if the die is larger
             free = behind < 2 if point == pips else behind == 0
         leaving = here if free and point <= limit else 0
         total += leaving
@@ -155,13 +155,13 @@ def double_moves(S, i, player, pips, limit, most, gone):
 
 @jit
 def is_blot(S, i, player, point, back, hit):
-    """Whether the other player has one checker where `player` has a point; `hit`: they had, at `back`."""
+    """Whether the other player has one checker at a point of `player`; with `hit` also one before, at `back`."""
     return point > OFF and (count(S, i, 1 - player, BAR - point) == 1 or (hit and point == back))
 
 
 @jit
 def high_first(S, i, player, high, low, first, second, undo):
-    """Whether the position after `first` by the low die and then `second` by the high one is reached by the high one first too.
+    """Whether the position after `first` by the low die and `second` by the high one can be reached with the high one first.
 
     `undo`: row i is after the first of the two, which hit a blot if its word HIT says so.
     """
@@ -201,7 +201,7 @@ def in_one_go(S, i, player, high, low, first, second, undo):
 
 @jit
 def leads_on(S, i, player, high, low, first):
-    """Whether `first` by the high die leads to a turn of two moves that no other canonical one equals."""
+    """Whether `first` by the high die leads to a turn of two moves that equals no other canonical one."""
     for second in range(1, BAR + 1):
         can = can_move(S, i, player, second, low, first, landing(first, high), NO_POINT, NO_POINT)
         if can and not in_one_go(S, i, player, high, low, first, second, False):
@@ -211,7 +211,7 @@ def leads_on(S, i, player, high, low, first):
 
 @jit
 def leads_elsewhere(S, i, player, high, low, first):
-    """Whether `first` by the low die, then the high one, leads to a position that no order with the high one first does."""
+    """Whether `first` by the low die, then the high one, leads to a position that no order with the high one first reaches."""
     for second in range(1, BAR + 1):
         can = can_move(S, i, player, second, high, first, landing(first, low), NO_POINT, NO_POINT)
         if can and not high_first(S, i, player, high, low, first, second, False):
@@ -286,7 +286,7 @@ def end_turn(S, j):
 
 @jit
 def action_cost(S, i, a, T):
-    """Counts a turn as one decision, by its last action: 1 if nothing can be moved afterwards."""
+    """Counts a turn as one decision at its last action: 1 if nothing can move afterwards."""
     left, die, other = word(S, i, LEFT), word(S, i, DIE), word(S, i, OTHER)
     if a == PASS or left == 1:
         return 1
@@ -328,7 +328,7 @@ def apply_action(S, i, a, j, T):
 
 @jit(inline=True)
 def throw(S, j, player, high, low):
-    """Writes to row j that a player has thrown."""
+    """Writes a player's throw to row j."""
     double = high == low
     S[j, MOVER], S[j, PHASE], S[j, DIE], S[j, OTHER] = player, MOVE, high, low
     S[j, LEFT], S[j, LAST], S[j, HIT] = 4 if double else 2, BAR if double else 0, 0

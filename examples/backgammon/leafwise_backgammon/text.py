@@ -1,8 +1,8 @@
-"""Backgammon as people write it: positions by their GNU position ID, moves as 8/5, bar/22 and 6/off, and a drawing.
+"""Notation of backgammon: positions with GNU position IDs, moves as 8/5, bar/22 and 6/off, and a drawing.
 
-A position is the ID, as GNU Backgammon writes it (first the points of who waits, then of who throws or moves, each from the
-first point to the bar, a 1 for each checker and a 0 after each point, packed to 80 bits), then what comes next. Two things more
-are told of canonical turns, which decide what may still be moved: `from 13`, and `after 8 by 3` (`after 8* by 3`, if that hit).
+A position is an ID and what comes next. The ID is that of GNU Backgammon: first the points of the waiting player, then those of the
+player who throws or moves, each from the first point to the bar, a 1 for each checker and a 0 after each point, packed to 80 bits.
+Canonical turns need two more facts on what may still move: `from 13`, and `after 8 by 3` (`after 8* by 3`, if that hit).
 
     4HPwATDgc/ABMA opening              4HPwATDgc/ABMA white throws
     4HPwATDgc/ABMA black 6-5            ... white 2-2-2 from 13          ... white 5 after 8* by 3
@@ -49,7 +49,7 @@ EXPECTED = "'4HPwATDgc/ABMA white throws', '... black 6-5', '... opening' or '..
 
 
 def action_names() -> tuple[str, ...]:
-    """Returns the names of all actions; pips that are left over are told: 5/off(6)."""
+    """Returns the names of all actions; a larger die is named when bearing off: 5/off(6)."""
 
     def name(point: int, pips: int) -> str:
         start = "bar" if point == BAR else str(point)
@@ -59,7 +59,7 @@ def action_names() -> tuple[str, ...]:
 
 
 def action_words(row: Row, action: int, T: Any) -> str:
-    """Returns a move with a star where it hits."""
+    """Returns a move, with a star if it hits."""
     name = action_names()[action]
     if action == rules.PASS:
         return name
@@ -69,14 +69,14 @@ def action_words(row: Row, action: int, T: Any) -> str:
 
 
 def position_id(mine: NDArray[Any], theirs: NDArray[Any]) -> str:
-    """Returns the ID of a position from the checkers (words 0 to 25) of who acts and of the other."""
+    """Returns the ID of a position from the checkers (words 0 to 25) of the player who acts and of the other."""
     bits = "".join("1" * int(n) + "0" for side in (theirs, mine) for n in side[1:])
     packed = int(bits.ljust(BITS, "0")[::-1], 2).to_bytes(BITS // 8, "little")
     return base64.b64encode(packed).decode().rstrip("=")
 
 
 def sides_of(name: str) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Returns the checkers of who acts and of the other from an ID; raises ValueError for what is none."""
+    """Returns the checkers of the player who acts and of the other; raises ValueError for a wrong ID."""
     try:
         packed = base64.b64decode(name + "==", validate=True)
     except binascii.Error:
@@ -106,17 +106,17 @@ def write(row: Row, T: Any) -> str:
         return f"{name} {PLAYERS[mover]} {'throws' if phase == THROW else 'has won'}"
     die, other, left, last = (int(row[word]) for word in (DIE, OTHER, LEFT, LAST))
     if die == other:
-        told = "-".join([str(die)] * left) + (f" from {last}" if last < BAR else "" if left > 1 else " from 25")
+        dice = "-".join([str(die)] * left) + (f" from {last}" if last < BAR else "" if left > 1 else " from 25")
     elif left == 2:
-        told = f"{die}-{other}"
+        dice = f"{die}-{other}"
     else:
         start = "bar" if last == BAR else str(last)
-        told = f"{die}" + (f" after {start}{'*' * int(row[HIT])} by {other}" if last else "")
-    return f"{name} {PLAYERS[mover]} {told}"
+        dice = f"{die}" + (f" after {start}{'*' * int(row[HIT])} by {other}" if last else "")
+    return f"{name} {PLAYERS[mover]} {dice}"
 
 
 def parse(text: str, T: Any) -> Row:
-    """Returns the row of a position; raises ValueError for a text that tells none."""
+    """Returns the row of a position; raises ValueError for a wrong text."""
     match = re.fullmatch(rf"({ID}) (?:(opening)|{NEXT})", text.strip(), re.ASCII)
     if match is None:
         raise ValueError(f"backgammon: expected a position like {EXPECTED}, got {text!r:.80}")
@@ -148,7 +148,7 @@ def parse(text: str, T: Any) -> Row:
 
 
 def _was_first(row: Row, point: int) -> bool:
-    """Whether a turn can have begun with a checker at `point` that moved by OTHER."""
+    """Whether the turn could begin with a move by OTHER from `point`."""
     mover, low = int(row[MOVER]), int(row[OTHER])
     mine, theirs = row[SIDE * mover :][:SIDE], row[SIDE * (1 - mover) :][:SIDE]
     to = max(point - low, 0)
@@ -167,23 +167,23 @@ def _was_first(row: Row, point: int) -> bool:
 
 
 def outcome_name(before: Row, after: Row, T: Any) -> str:
-    """Returns a throw; at the opening with who begins."""
+    """Returns a throw; at the opening with the first player."""
     dice = f"{after[DIE]}-{after[OTHER]}"
     return f"{PLAYERS[int(after[MOVER])]} {dice}" if before[PHASE] == OPENING else dice
 
 
 SIGNS = "OX"
-"""White's and black's checkers at a terminal."""
+"""White's and black's checkers as text."""
 
 
 def board(row: Row, T: Any) -> str:
-    """Returns the board for a terminal as white sees it: up to five checkers a point or their number, then what stands off it."""
+    """Returns the board as text from white's side: up to five checkers a point, or their number, then bar and off."""
 
     def line(points: range, level: int) -> str:
         cells = []
         for point in points:
-            own = int(row[point]), int(row[SIDE + BAR - point])
-            n, sign = max(own), SIGNS[own[1] > 0]
+            checkers = int(row[point]), int(row[SIDE + BAR - point])
+            n, sign = max(checkers), SIGNS[checkers[1] > 0]
             cells.append(
                 "  ." if n == 0 == level else "   " if n <= level else f"{n:3}" if level == 4 < n - 1 else f"  {sign}"
             )
@@ -208,11 +208,11 @@ DISCS = ("#ffffff", "#3b3b3b")
 
 
 def draw(row: Row, T: Any) -> Canvas:
-    """Draws the board as white sees it: white's points 1 to 12 below from right to left, 13 to 24 above."""
+    """Draws the board from white's side: points 1 to 12 below from right to left, 13 to 24 above."""
     canvas = Canvas(WIDE, HIGH, COLOURS["board"])
     canvas.box(20 + 6 * CELL, 20, 40, HIGH - 60, fill=COLOURS["bar"])
 
-    def place(point: int) -> tuple[float, bool]:
+    def point_at(point: int) -> tuple[float, bool]:
         column = 12 - point if point <= 12 else point - 13
         return 20 + CELL * (column + 0.5) + (40 if column > 5 else 0), point <= 12
 
@@ -223,15 +223,15 @@ def draw(row: Row, T: Any) -> Canvas:
             canvas.text(x, HIGH - 54 if below else 34, str(n), colour=DISCS[1 - player], size=13)
 
     for point in range(1, BAR):
-        x, below = place(point)
+        x, below = point_at(point)
         shade = COLOURS["dark" if point % 2 else "light"]
         for k in range(14):  # a triangle in strips
             half = 13 - 0.9 * k
             canvas.box(x - half, HIGH - 50 - 9 * k if below else 20 + 9 * k, 2 * half, 9, fill=shade)
         canvas.text(x, HIGH - 30 if below else 10, str(point), size=11)
         for player in range(2):
-            own = point if player == 0 else BAR - point
-            stack(x, below, player, int(row[SIDE * player + own]))
+            from_side = point if player == 0 else BAR - point
+            stack(x, below, player, int(row[SIDE * player + from_side]))
     for player in range(2):
         stack(20 + 6 * CELL + 20, player == 1, player, int(row[SIDE * player + BAR]))
         off = int(row[SIDE * player])

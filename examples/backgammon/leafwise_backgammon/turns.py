@@ -1,7 +1,7 @@
 """A search of whole turns: `turns:learned,depth=2`.
 
-All turns are valued one deep, and the best `width` of them deeper, as backgammon programs do; a turn is searched once, not anew for
-each checker. Where both players bear off, turns are valued by the table of `bearoff`.
+As in other backgammon programs, all turns are valued one deep, and the best `width` of them deeper. A turn is searched once, not
+again for each checker. If both players bear off, the table of `bearoff` values the turns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WIDTH = 5
 
 
 class Turn(NamedTuple):
-    """A turn: what it is worth to who plays it, its actions, and the position after it."""
+    """A turn: its value to the player, its actions, and the position after it."""
 
     value: float
     actions: tuple[tuple[State, int], ...]
@@ -38,7 +38,7 @@ class TurnSearch:
             self._deeper = leafwise.Search(game, evaluator, depth=depth - 1, table_mb=table_mb, pruning=depth > 2)
 
     def choose(self, state: State) -> int:
-        """Returns the id of the next checker's move; the rest of the turn is remembered."""
+        """Returns the id of the next checker's move; the rest of the turn is stored."""
         if state not in self._rest:
             self._rest = dict(self.turn(state).actions)
         return self._rest[state]
@@ -53,7 +53,7 @@ class TurnSearch:
         return max(best[: self.width], key=lambda turn: self._value(turn, player))
 
     def _list(self, here: State, player: int, before: tuple[tuple[State, int], ...], turns: dict[State, Turn]) -> None:
-        """Lists the turns that begin with some moves, each position that they end in once."""
+        """Adds the turns that begin with some moves, once for each final position."""
         values: dict[int, float] = {}
         for action in here.legal_actions:
             after, actions = here.play(action), (*before, (here, action))
@@ -65,7 +65,7 @@ class TurnSearch:
                 turns[after] = Turn(-bearoff.value(after, 1 - player) if exact else values[action], actions, after)
 
     def _value(self, turn: Turn, player: int) -> float:
-        """Returns what a turn is worth by the deeper search."""
+        """Returns the value of a turn by the deeper search."""
         if turn.after.is_terminal or self._deeper is None:
             return turn.value
         worth = self._deeper(turn.after).value  # at a throw it is white's

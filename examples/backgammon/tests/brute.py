@@ -43,18 +43,18 @@ def sequences(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[int, 
 
 def after(board: Board, moves: tuple[tuple[int, int], ...]) -> Board:
     for point, pips in moves:
-        found = single(board, point, pips)
-        assert found is not None
-        board = found
+        boards = single(board, point, pips)
+        assert boards is not None
+        board = boards
     return board
 
 
 def turns(board: Board, high: int, low: int) -> list[tuple[tuple[int, int], ...]]:
     """All legal turns, each in every order; one without moves where nothing can move."""
     orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
-    found = [moves for dice in orders for moves in sequences(board, dice)]
-    longest = max(map(len, found), default=0)
-    found = [moves for moves in found if len(moves) == longest]
-    if longest == 1 and high != low and any(moves[0][1] == high for moves in found):
-        found = [moves for moves in found if moves[0][1] == high]
-    return found or [()]
+    boards = [moves for dice in orders for moves in sequences(board, dice)]
+    longest = max(map(len, boards), default=0)
+    boards = [moves for moves in boards if len(moves) == longest]
+    if longest == 1 and high != low and any(moves[0][1] == high for moves in boards):
+        boards = [moves for moves in boards if moves[0][1] == high]
+    return boards or [()]

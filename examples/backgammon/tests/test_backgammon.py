@@ -40,17 +40,17 @@ def thrown(state: State, dice: str) -> State:
 
 def ends(state: State, player: int) -> Counter[brute.Board]:
     """Returns in how many orders each end of a player's turn is reached."""
-    found: Counter[brute.Board] = Counter()
+    states: Counter[brute.Board] = Counter()
 
     def follow(here: State) -> None:
         if here.current_player != player:
-            found[sides(here, player)] += 1
+            states[sides(here, player)] += 1
             return
         for action in here.legal_actions:
             follow(here.play(action))
 
     follow(state)
-    return found
+    return states
 
 
 def compare_turns(n: int, seed: int) -> None:
@@ -78,8 +78,8 @@ def test_it_keeps_the_contract(game: leafwise.authoring.Game) -> None:
 
 
 def test_the_data_file_says_what_the_game_says() -> None:
-    told = json.loads(Path(leafwise_backgammon.__file__).with_name("games.json").read_text(encoding="utf-8"))
-    assert told == {GAME.name: listing(GAME)}
+    listed = json.loads(Path(leafwise_backgammon.__file__).with_name("games.json").read_text(encoding="utf-8"))
+    assert listed == {GAME.name: listing(GAME)}
 
 
 def test_turns_are_those_that_trying_everything_finds() -> None:
@@ -105,8 +105,8 @@ def test_a_turn_counts_as_one_decision(game: leafwise.authoring.Game) -> None:
 
 
 def test_the_first_turn_has_as_many_ends_as_other_programs_count() -> None:
-    found = {dice: len(ends(thrown(GAME.parse(TO_THROW), dice), 0)) for dice in PLAYS}
-    assert found == PLAYS
+    counts = {dice: len(ends(thrown(GAME.parse(TO_THROW), dice), 0)) for dice in PLAYS}
+    assert counts == PLAYS
 
 
 def test_positions_are_written_as_other_programs_write_them() -> None:
@@ -161,12 +161,12 @@ def fewest(mine: brute.Side) -> float:
     """Returns the turns that checkers take on average to be borne off, by trying everything."""
     if not any(mine[1:]):
         return 0.0
-    found = 1.0
+    least = 1.0
     for high, low in product(range(1, 7), repeat=2):
         board = mine, (15,) + (0,) * 25
         ends = (brute.after(board, moves)[0] for moves in brute.turns(board, max(high, low), min(high, low)))
-        found += min(map(fewest, ends)) / 36
-    return found
+        least += min(map(fewest, ends)) / 36
+    return least
 
 
 def test_bear_offs_take_as_many_turns_as_trying_everything_finds(monkeypatch, tmp_path) -> None:
@@ -217,8 +217,8 @@ def test_a_board_at_a_terminal_shows_every_checker() -> None:
 
 def test_the_network_beats_the_race() -> None:
     learned, race = (measure.by_search(leaf, 1) for leaf in ("learned", "race"))
-    found = [measure.points((learned, race), str(k)) - measure.points((race, learned), str(k)) for k in range(8)]
-    assert sum(found) / 16 > 0.5  # points a game
+    result = [measure.points((learned, race), str(k)) - measure.points((race, learned), str(k)) for k in range(8)]
+    assert sum(result) / 16 > 0.5  # points a game
 
 
 if __name__ == "__main__":

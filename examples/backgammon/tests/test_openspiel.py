@@ -16,25 +16,25 @@ pyspiel = pytest.importorskip("pyspiel", reason="needs OpenSpiel: pip install op
 
 def board(theirs: Any, player: int) -> brute.Board:
     """Returns the checkers of a player and of the other in OpenSpiel's position."""
-    told = theirs.observation_tensor(0)
+    words = theirs.observation_tensor(0)
     both = []
     for one in (0, 1):
         points = [theirs.board(one, k) for k in range(24)]
-        bar, off = int(told[192 + 3 * one]), int(told[193 + 3 * one])
+        bar, off = int(words[192 + 3 * one]), int(words[193 + 3 * one])
         both.append((off, *(points[::-1] if one == 0 else points), bar))
     return both[player], both[1 - player]
 
 
 def turns(theirs: Any, player: int) -> dict[brute.Board, list[int]]:
     """Returns the actions that lead to each end of a turn of OpenSpiel's: two for a double."""
-    found = {}
+    states = {}
     for action in theirs.legal_actions():
         after = theirs.child(action)
         if not after.is_terminal() and after.current_player() == player:
-            found |= {end: [action, *more] for end, more in turns(after, player).items()}
+            states |= {end: [action, *more] for end, more in turns(after, player).items()}
         else:
-            found[board(after, player)] = [action]
-    return found
+            states[board(after, player)] = [action]
+    return states
 
 
 def throws(theirs: Any) -> dict[str, int]:

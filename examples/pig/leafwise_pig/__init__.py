@@ -1,6 +1,6 @@
 """One turn of Pig: roll a die up to five times and keep the sum, stop when you like, and lose all on a 1 (one player).
 
-A whole game in one file. A row is three words: the sum, the rolls made, and who acts: the player, the die, or nobody any more.
+A whole game in one file. A row has three words: the sum, the number of rolls, and the phase: deciding, rolling or over.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def apply_action(S, i, a, j, T):
 
 @jit
 def land(S, i, j, pips):
-    """Writes to row j what row i is after a roll."""
+    """Writes row i after a roll to row j."""
     S[j, SUM] = S[i, SUM] + pips if pips > 1 else 0
     S[j, ROLLS] = S[i, ROLLS] + 1
     S[j, PHASE] = OVER if pips == 1 or S[j, ROLLS] == MOST_ROLLS else DECIDING
@@ -108,10 +108,10 @@ def parse(text: str, T: Tables) -> NDArray[Any]:
     ):
         raise ValueError(f"expected a position like '9 after 2 rolls, deciding', got {text!r}")
     total, rolls, phase = int(words[0]), int(words[2]), PHASES.index(words[4])
-    lost = total == 0 and rolls > 0
-    if rolls > MOST_ROLLS or not (lost or 2 * rolls <= total <= 6 * rolls):
+    is_bust = total == 0 and rolls > 0
+    if rolls > MOST_ROLLS or not (is_bust or 2 * rolls <= total <= 6 * rolls):
         raise ValueError(f"expected at most {MOST_ROLLS} rolls of 2 to 6, or a sum of 0, got {text!r}")
-    if (lost or rolls == MOST_ROLLS) and phase != OVER:
+    if (is_bust or rolls == MOST_ROLLS) and phase != OVER:
         raise ValueError(f"expected a turn that is over, got {text!r}")
     return np.array([total, rolls, phase], dtype=np.int64)
 

@@ -30,15 +30,15 @@ def test_it_keeps_the_contract() -> None:
 
 
 def test_the_data_file_says_what_the_game_says() -> None:
-    told = json.loads(Path(leafwise_pig.__file__).with_name("games.json").read_text(encoding="utf-8"))
-    assert told == {GAME.name: listing(GAME)}
+    listed = json.loads(Path(leafwise_pig.__file__).with_name("games.json").read_text(encoding="utf-8"))
+    assert listed == {GAME.name: listing(GAME)}
 
 
 def test_a_search_to_the_end_plays_the_best_way() -> None:
     search = leafwise.Search(GAME, GAME.score(), depth=5)
     for total, rolls in ((0, 0), (6, 1), (12, 3), (21, 4), (24, 4)):
-        found = search(GAME.parse(f"{total} after {rolls} rolls, deciding"))
-        assert found.action_values == pytest.approx({"roll": rolled(total, rolls), "stop": total})
+        result = search(GAME.parse(f"{total} after {rolls} rolls, deciding"))
+        assert result.action_values == pytest.approx({"roll": rolled(total, rolls), "stop": total})
 
 
 @pytest.mark.parametrize("text", ["", "9 after 2 rolls", *(f"{wrong}, deciding" for wrong in IMPOSSIBLE)])

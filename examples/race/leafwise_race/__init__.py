@@ -1,10 +1,10 @@
-"""A dice race for two: turns of several decisions, chance in one or two stages, a cap on turns.
+"""A dice race for two players: turns of several decisions, chance in one or two stages, a limit on turns.
 
-Each player has a runner on a left and on a right lane. The player in turn picks a lane to roll for, again and again,
-or holds. Chance picks the plain die (2/3) or the wild one (1/3), then a face: plain 1 (1/2), 2 (1/3) or bust (1/6);
-wild 3 or bust (1/2 each). A bust loses the steps of this turn and the turn; "hold" keeps them. "wild", which costs no
-search depth, makes sure that the next die is the wild one. Who holds with both runners home wins; after the last turn
-the player further ahead wins, and equal ways are a draw.
+Each player has a runner on a left and on a right lane. The player in turn repeatedly picks a lane to roll for, or holds.
+Chance picks the plain die (2/3) or the wild one (1/3), then a face: plain 1 (1/2), 2 (1/3) or bust (1/6); wild 3 or bust
+(1/2 each). A bust loses the steps of this turn and ends it; "hold" keeps them. "wild", which costs no search depth, makes
+the next die the wild one. A player who holds with both runners home wins. After the last turn the player further ahead
+wins, and equal ways are a draw.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def total(word, player):
 
 @jit(inline=True)
 def at_home(word, lane, T):
-    """Whether the runner of the player in turn is home, with the steps of this turn."""
+    """Whether a runner of the player in turn is home, counting the steps of this turn."""
     return way(word, turn(word) & ONE, lane) + steps(word, lane) >= T.length
 
 
@@ -88,12 +88,12 @@ def is_over(word, T):
 
 @jit(inline=True)
 def next_turn(word):
-    """Clears what belongs to one turn and passes to the other player."""
+    """Clears the data of the turn and passes to the other player."""
     return ((word >> WAYS) << WAYS) | ((turn(word) + ONE) << TURN)
 
 
 @jit(inline=True)
-def held(word, T):
+def hold(word, T):
     player = turn(word) & ONE
     for lane in range(2):
         old = way(word, player, u64(lane))
@@ -152,7 +152,7 @@ def legal_actions(S, i, A, T):
 def apply_action(S, i, a, j, T):
     word = S[i, 0]
     if a == HOLD:
-        S[j, 0] = held(word, T)
+        S[j, 0] = hold(word, T)
     elif a == WILD:
         S[j, 0] = word | (ONE << WILD_DIE)
     else:
@@ -245,8 +245,8 @@ def lead(S, i, T):
     """Scales the difference of the ways (steps of this turn included) into (-1, 1)."""
     word = S[i, 0]
     player = turn(word) & ONE
-    own = total(word, player) + steps(word, ZERO) + steps(word, ONE)
-    value = (np.float64(own) - np.float64(total(word, ONE - player))) / 29.0
+    way_of_player = total(word, player) + steps(word, ZERO) + steps(word, ONE)
+    value = (np.float64(way_of_player) - np.float64(total(word, ONE - player))) / 29.0
     if word & THREE != DECISION and player == ONE:
         return -value
     return value

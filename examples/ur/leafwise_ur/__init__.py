@@ -1,11 +1,11 @@
 """The Royal Game of Ur by Finkel's rules, for two players: `leafwise.game("ur")`.
 
-Seven pieces each go 14 squares: 1 to 4 are one's own, 5 to 12 are shared, 13 and 14 are one's own again. A throw of 0 to 4
-moves one piece by exactly so much, where one can, never onto one's own. A piece of the other side on a shared square goes back to
-its start, except on the rosette 8. Squares 4, 8 and 14 give another throw. Who first bears all pieces off, by the exact throw,
-has won.
+Each player moves seven pieces over 14 squares: 1 to 4 and 13 to 14 are the player's own, 5 to 12 are shared. A throw of 0 to 4
+moves one piece by exactly this number, if possible, but never to a square with an own piece. An opponent's piece on a shared
+square goes back to its start, except on the rosette 8. Squares 4, 8 and 14 give another throw. The first player to bear all
+pieces off, by exact throws, wins.
 
-`solver` knows what every position is worth.
+`solver` knows the value of every position.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SQUARES, OFF_BOARD = 14, 15
 ROSETTES = 1 << 4 | 1 << 8 | 1 << 14
 SAFE, SHARED = 1 << 8, 255 << 5
 PASS = 15
-"""The action of who cannot move; the others are the square that a piece leaves, 0 for its start."""
+"""The action of a player who cannot move; the others are the square that a piece leaves, 0 for its start."""
 THROWS = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)
 # Words of a row: a bit for each square that player 0 is on (bits 1 to 14), the same of player 1, pieces that each has borne off,
 # whose turn it is, and the throw, TO_THROW before it.
@@ -65,7 +65,7 @@ class Tables(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """How Ur is played here."""
+    """Options of the game."""
 
     pieces: Annotated[int, Range(1, 7)] = field(default=7, metadata=RULE_ONLY)
 
@@ -79,17 +79,17 @@ def count(board):
 
 
 @jit(inline=True)
-def starts(own, other, home, n):
-    """Returns a bit for each square that a piece can be moved from by a throw, bit 0 for one of `home` at the start."""
+def starts(mine, other, home, n):
+    """Returns a bit for each square from which a throw can move a piece, bit 0 for the `home` pieces at the start."""
     if n == 0:
         return 0
-    to = ((own | (1 if home > 0 else 0)) << n) & 0xFFFF & ~own
+    to = ((mine | (1 if home > 0 else 0)) << n) & 0xFFFF & ~mine
     return (to & ~(other & SAFE)) >> n
 
 
 @jit(inline=True)
 def captured(other, to):
-    """Returns the other's pieces on the board after a move to a square."""
+    """Returns the other player's pieces on the board after a move to a square."""
     return other & ~(1 << to) if 5 <= to <= 12 else other
 
 
@@ -110,8 +110,8 @@ def current_player(S, i, T):
 @jit
 def legal_actions(S, i, A, T):
     player = S[i, MOVER]
-    own, other = S[i, BOARD + player], S[i, BOARD + 1 - player]
-    bits = starts(own, other, T.pieces - S[i, OFF + player] - count(own), S[i, THROW])
+    mine, other = S[i, BOARD + player], S[i, BOARD + 1 - player]
+    bits = starts(mine, other, T.pieces - S[i, OFF + player] - count(mine), S[i, THROW])
     n = 0
     for square in range(SQUARES + 1):
         if bits >> square & 1:
@@ -162,7 +162,7 @@ def returns(S, i, T):
 
 @jit
 def observe_as(S, i, player, O, e, T):
-    """Writes the squares of who looks and of the other, pieces borne off, the throw, and whether it is the turn of who looks."""
+    """Writes the squares of the player and of the other, pieces borne off, the throw, and whether it is the player's turn."""
     for side in range(2):
         who = player if side == 0 else 1 - player
         for square in range(SQUARES):
@@ -184,9 +184,9 @@ def in_turn(S, i, T):
 
 @jit
 def active(S, i, F, T):
-    """Writes the features: the squares and the pieces not borne off yet, of the player whose turn it is and of the other.
+    """Writes the features: squares and pieces not borne off, of the player in turn and of the other.
 
-    So a network of seven pieces plays with fewer, as if the others were borne off.
+    So a network for seven pieces also plays with fewer, as if the others were borne off.
     """
     n = 0
     for side in range(2):
@@ -207,7 +207,7 @@ SEEN = SparseFeatures(
 
 @jit
 def race(S, i, T):
-    """Values a position by how far each player has come; for player 0 before a throw."""
+    """Values a position by the progress of both players; for player 0 before a throw."""
     ahead = 0
     for player in range(2):
         way = OFF_BOARD * S[i, OFF + player]
@@ -240,8 +240,11 @@ def parse(text: str, T: Tables) -> NDArray[Any]:
     match = re.fullmatch(f"{SIDES}, {NEXT}", text.strip(), re.ASCII)
     if match is None:
         raise ValueError(f"ur: expected {EXPECTED}, got {text!r:.80}")
-    *told, player, _, won, throw = match.groups()
-    off, squares = [int(word) for word in told[::2]], [[int(word) for word in part.split()] for part in told[1::2]]
+    *numbers, player, _, won, throw = match.groups()
+    off, squares = (
+        [int(word) for word in numbers[::2]],
+        [[int(word) for word in part.split()] for part in numbers[1::2]],
+    )
     boards, mover = [sum(1 << k for k in {*on} & {*range(1, 15)}) for on in squares], PLAYERS.index(player)
     row = np.array([*boards, *off, 1 - mover if won else mover, TO_THROW if throw is None else int(throw)])
     few = max(off[0] + len(squares[0]), off[1] + len(squares[1])) <= T.pieces > min(off)
@@ -254,7 +257,7 @@ def parse(text: str, T: Tables) -> NDArray[Any]:
 
 
 def draw(row: NDArray[Any], T: Tables) -> Canvas:
-    """Draws the board: white's own squares above, black's below, the shared ones between."""
+    """Draws the board: white's own squares above, black's below, shared ones between."""
     canvas = Canvas(420, 240)
     for square in range(1, 15):
         x = 10 + 50 * (4 - square if square <= 4 else square - 5 if square <= 12 else 20 - square)
@@ -271,11 +274,11 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what an observation tells."""
+    """Returns the meanings of an observation's numbers."""
     squares = tuple(f"{side}_{square}" for side in ("own", "other") for square in range(1, 15))
-    told = (squares, "1: a piece is there"), (("own_off", "other_off"), "pieces borne off")
-    told += (("throw",), f"0 to 4; {TO_THROW}: before a throw"), (("acts",), "1: it is the turn of who looks")
-    return {"": tuple(Labels(*one) for one in told)}
+    parts = (squares, "1: a piece is there"), (("own_off", "other_off"), "pieces borne off")
+    parts += (("throw",), f"0 to 4; {TO_THROW}: before a throw"), (("acts",), "1: it is the turn of who looks")
+    return {"": tuple(Labels(*one) for one in parts)}
 
 
 def solver_mb(options: Options) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import regret
 from leafwise_ur import GAME
-from leafwise_ur.solver import Solver, make_places
+from leafwise_ur.solver import Solver, make_order
 
 import leafwise
 from leafwise.authoring import State, listing
@@ -26,8 +26,8 @@ def turns(mine: Side, theirs: Side, n: int, pieces: int) -> dict[str, tuple[Side
     """Returns both sides after every move by the rules' text, by its name, and whether the same player throws again."""
     off, on = mine
     after: dict[str, tuple[Side, Side, bool]] = {}
-    places = [*on, *([0] if off + len(on) < pieces else [])] if n else []
-    for start in places:
+    names = [*on, *([0] if off + len(on) < pieces else [])] if n else []
+    for start in names:
         to, shared = start + n, 5 <= start + n <= 12
         if to == 15:
             after[str(start)] = ((off + 1, on - {start}), theirs, False)
@@ -42,11 +42,11 @@ def turns(mine: Side, theirs: Side, n: int, pieces: int) -> dict[str, tuple[Side
 
 
 def text_of(sides: tuple[Side, Side], what: str) -> str:
-    told = (
+    words = (
         " ".join(map(str, (name, "off", off, *sorted(on))))
         for name, (off, on) in zip(("white", "black"), sides, strict=True)
     )
-    return ", ".join([*told, what])
+    return ", ".join([*words, what])
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,8 @@ def test_it_keeps_the_contract(pieces: int) -> None:
 
 
 def test_the_data_file_says_what_the_game_says() -> None:
-    told = json.loads(Path(leafwise_ur.__file__).with_name("games.json").read_text(encoding="utf-8"))
-    assert told == {GAME.name: listing(GAME)}
+    listed = json.loads(Path(leafwise_ur.__file__).with_name("games.json").read_text(encoding="utf-8"))
+    assert listed == {GAME.name: listing(GAME)}
 
 
 @pytest.mark.parametrize("pieces", [2, 7])
@@ -97,7 +97,7 @@ def test_there_are_as_many_positions_as_are_published() -> None:
         counted = sum(
             (pieces + 1 - g) * (pieces + 1 - r) * ways(g, r) for g in range(pieces + 1) for r in range(pieces + 1)
         )
-        assert make_places(pieces).size == counted
+        assert make_order(pieces).size == counted
     assert counted == 137_913_936
 
 
@@ -122,14 +122,14 @@ def test_the_command_reads_a_position() -> None:
 
 
 def random_positions(rng: random.Random, n: int) -> list[tuple[Side, Side]]:
-    found = []
-    while len(found) < n:
+    positions = []
+    while len(positions) < n:
         sides = [
             (off := rng.randrange(2), frozenset(rng.sample(range(1, 15), rng.randrange(3 - off)))) for _ in range(2)
         ]
         if not {k for k in sides[0][1] & sides[1][1] if 5 <= k <= 12}:
-            found.append((sides[0], sides[1]))
-    return found
+            positions.append((sides[0], sides[1]))
+    return positions
 
 
 def test_every_value_follows_from_those_after_it(solver: Solver) -> None:
@@ -167,9 +167,9 @@ def test_solutions_and_what_is_kept(solver: Solver) -> None:
 
 def test_the_network_loses_less_than_the_hand_made_score(solver: Solver) -> None:
     """It learned with seven pieces, and plays with two."""
-    found = regret.decisions(solver, 100, seed=3)
+    positions = regret.decisions(solver, 100, seed=3)
     searches = [leafwise.Search(solver.game, leafwise.leaf(solver.game, name), depth=1) for name in ("race", "learned")]
-    race, learned = (sum(regret.losses(search, found)) for search in searches)
+    race, learned = (sum(regret.losses(search, positions)) for search in searches)
     assert 0 < learned < race / 2
 
 
@@ -182,21 +182,21 @@ def test_the_page_of_regret_says_what_was_measured() -> None:
 
 
 def test_what_is_measured_is_the_loss_of_the_moves(solver: Solver) -> None:
-    found = regret.decisions(solver, 20, seed=4)
-    (one,) = regret.measured("race", ["depth=2"], found)
+    positions = regret.decisions(solver, 20, seed=4)
+    (one,) = regret.measured("race", ["depth=2"], positions)
     search = leafwise.Search(solver.game, leafwise.leaf(solver.game, "race"), depth=2)
-    lost = regret.losses(search, found)
-    assert one["loss"] == pytest.approx(sum(lost) / 20)
-    assert one["best"] == sum(loss < 1e-5 for loss in lost) / 20
+    losses = regret.losses(search, positions)
+    assert one["loss"] == pytest.approx(sum(losses) / 20)
+    assert one["best"] == sum(loss < 1e-5 for loss in losses) / 20
 
 
 def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:
     solver = Solver(GAME.variant(pieces=1), folder=tmp_path)
     sweep = leafwise_ur.solver.sweep
 
-    def stopped(*told):
+    def stopped(*arguments):
         solver.stop[0] = 1
-        return sweep(*told)
+        return sweep(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leafwise_ur.solver, "sweep", stopped)

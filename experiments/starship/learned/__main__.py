@@ -1,4 +1,4 @@
-"""Compares builders on the same hulls and requests; goes on where it was stopped.
+"""Compares builders on the same hulls and requests; continues after a stop.
 
 python -m leafwise.experiments.starship.learned --seeds 100 --builders hand best:16 build:hopeful
 """
@@ -23,13 +23,13 @@ from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.settings import PRESETS, SCOUT
 from leafwise.envs.starship.ship import Ship, ship_at
 from leafwise.envs.starship.statistics import diversity, entropy
-from leafwise.experiments.study import PlacedStudy, command, logged, picture, table, write_json, write_page
+from leafwise.experiments.study import DistributedStudy, command, logged, picture, table, write_json, write_page
 from leafwise.models.files import write_atomically
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.starship import builders
 
 SAVED_EVERY = 10
-"""Ships that are built as one piece of work; then the results so far are written."""
+"""Ships in one piece of work, after which the results are saved."""
 PICTURED = 6
 """Hulls in the gallery."""
 
@@ -43,7 +43,7 @@ def column(records: Records, name: str) -> Floats:
 
 
 def gain(records: Records, base: Records) -> str:
-    """Returns the paired gain in quality over other ships of the same seeds, with its 95 % interval; "-" without any."""
+    """Returns the paired gain in quality over other ships of the same seeds, with its 95 % interval; "-" without records."""
     if not records:
         return "-"
     difference = column(records, "quality") - column(base, "quality")
@@ -60,57 +60,68 @@ def both_valid(one: Records, other: Records) -> tuple[Records, Records]:
 def table_of(results: dict[str, Records]) -> list[str]:
     """Returns the comparison as a table: quality (0 if not valid), paired gain with 95 % interval, terms."""
     first, rows = next(iter(results.values())), []
-    for name, own in summary(results).items():
+    for name, figures in summary(results).items():
         shared = gain(*both_valid(results[name], first)).partition(" ")[0]
-        terms = [f"{own[term]:.3f}" if term in own else "-" for term in TERMS]
-        quality, gained = f"{own['quality']['mean']:.4f}", gain(results[name], first)
-        rows.append([f"`{name}`", quality, gained, f"{own['valid']:.3f}", shared, *terms, f"{own['seconds']:.4f}"])
+        terms = [f"{figures[term]:.3f}" if term in figures else "-" for term in TERMS]
+        quality, gained = f"{figures['quality']['mean']:.4f}", gain(results[name], first)
+        rows.append(
+            [f"`{name}`", quality, gained, f"{figures['valid']:.3f}", shared, *terms, f"{figures['seconds']:.4f}"]
+        )
     return table(f"builder | quality | gain over the first | valid | both valid | {' | '.join(TERMS)} | s/ship", rows)
 
 
 def summary(results: dict[str, Records]) -> dict[str, Any]:
     """Returns the figures of the table by builder, quality and gain with their 95 % intervals."""
-    first, told = next(iter(results.values())), {}
+    first, by_builder = next(iter(results.values())), {}
     for name, records in results.items():
         quality = column(records, "quality")
-        own: dict[str, Any] = {"seeds": len(records), "first_seed": records[0]["seed"]}
-        for what, found in (("quality", quality), ("gain", quality - column(first, "quality"))):
-            own[what] = {"mean": float(found.mean()), **bounds(mean_interval(found))}
+        figures: dict[str, Any] = {"seeds": len(records), "first_seed": records[0]["seed"]}
+        for what, values in (("quality", quality), ("gain", quality - column(first, "quality"))):
+            figures[what] = {"mean": float(values.mean()), **bounds(mean_interval(values))}
         valid = column(records, "valid") == 1
-        own |= {term: float(column(records, term)[valid].mean()) for term in TERMS if valid.any()}
-        told[name] = own | {"valid": float(valid.mean()), "seconds": float(column(records, "seconds").mean())}
-    return told
+        figures |= {term: float(column(records, term)[valid].mean()) for term in TERMS if valid.any()}
+        by_builder[name] = figures | {"valid": float(valid.mean()), "seconds": float(column(records, "seconds").mean())}
+    return by_builder
 
 
 def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Returns the page: what the words mean, and for each preset how its part was made, the tables, the pictures."""
+    """Returns the page: explanations, and for each preset the command, tables and pictures."""
     lines = [
-        "# Who builds the best ships of given hulls and requests?",
+        "# Starship: which builder makes the best ships?",
         "",
-        "`hand` is the generator's own choice of places, and `best:N` the best of N such ships. `build:LEAF` places each part",
-        "once, and looks two placements ahead; `depth=1` looks one ahead. It knows only the requests in sight. `hopeful` is",
-        "the hand-made leaf, and `build:learned` has the shipped network, one for all presets. With `heat` cockpit and",
-        "reactor are drawn among places of about the same value. `refine:N:` moves N parts of a finished ship, one at a time,",
-        "and keeps a move if the ship is no worse. `propose:N:` tries the moves that another network finds most likely to",
-        "help (`leafwise train starship --method ship-changes`). `learned` is `propose:450:hand`, the builder of `leafwise",
-        "ship gen --builder learned`. All but `hand` and `build:` may try the same requests several times. `policy:RUN` is a",
-        "policy of masked PPO (`--method ppo`).",
+        "All builders get the same hulls and requests. These are the builders of the tables:",
         "",
-        "A ship that is not valid has quality 0. Gains are paired, with 95 % intervals. The terms are means over valid ships.",
-        "`both valid` is the gain over the ships that are valid with both builders. Seconds are processor time a ship. The last",
-        "table shows how varied the cores of valid ships are: the rotation of the cockpit, and the place of the reactor beside it.",
+        "- `hand` is the generator's own choice of places. `best:N` builds N such ships and keeps the best.",
+        "- `build:LEAF` places each part once. It looks two placements ahead, with `depth=1` one, and knows only",
+        "  the requests in sight. `hopeful` is the hand-made leaf. `build:learned` has the network of the package,",
+        "  one for all presets. With `heat` it draws cockpit and reactor among places of about the same value.",
+        "- `refine:N:BUILDER` moves N parts of a finished ship, one at a time. It keeps a move if the ship is no worse.",
+        "- `propose:N:BUILDER` also moves parts, but tries the moves that another network finds most likely to help",
+        "  (`leafwise train starship --method ship-changes`). `learned` is `propose:450:hand`: the builder of",
+        "  `leafwise ship gen --builder learned`.",
+        "- `policy:RUN` is a policy of masked PPO (`--method ppo`).",
+        "",
+        "All but `hand` and `build:` may try the same requests several times.",
+        "",
+        "A ship that is not valid has quality 0. Gains are paired, with 95 % intervals. The column `both valid` has",
+        "the gain over the ships that are valid with both builders. The columns thrust to skin are the terms of the",
+        "quality, means over valid ships. `s/ship` is processor time in seconds. The last tables show how varied",
+        "the valid ships are. The first has the entropy of the cockpit's rotation and of the reactor's place, in",
+        "bits. In parentheses is the ratio to the first builder. In the second, `set score` is the share of ships",
+        "that remain after dropping those that are too similar to another, and `mean distance` the mean share of",
+        "cells that differ.",
     ]
-    for preset, own in sections.items():
-        lines += ["", f"## {preset}", "", "```", own["command"], "```", "", *own["lines"], ""]
+    for preset, part in sections.items():
+        lines += ["", f"## {preset}", "", "```", part["command"], "```", "", *part["lines"], ""]
         lines += [f"![ships of both builders](gallery-{preset}.png)", ""]
-        lines += [f"The same hulls and requests: `{own['pictured'][0]}` above, `{own['pictured'][1]}` below."]
-        if own["curves"]:
+        lines += [f"The same hulls and requests: `{part['pictured'][0]}` above, `{part['pictured'][1]}` below."]
+        if part["curves"]:
             lines += ["", f"![quality, terms and errors while it learned](curves-{preset}.png)"]
     return lines
 
 
 def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
-    """Returns what each pair "A > B" of builders comes to: A's paired gain over B, over all ships and where both are valid."""
+    """Returns the table of pairs "A > B" of builders: A's paired gain over B, over all ships and over ships valid with both."""
     rows = []
     for pair in pairs:
         one, _, other = (word.strip() for word in pair.partition(">"))
@@ -124,63 +135,64 @@ def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
 
 def gains(results: dict[str, Records], pairs: Sequence[str]) -> dict[str, Any]:
     """Returns the paired gains over all ships, with their 95 % intervals, by "A over B"."""
-    found = {}
+    by_pair = {}
     for pair in pairs:
         one, _, other = (word.strip() for word in pair.partition(">"))
         difference = column(results[one], "quality") - column(results[other], "quality")
-        found[f"{one} over {other}"] = {"mean": float(difference.mean()), **bounds(mean_interval(difference))}
-    return found
+        by_pair[f"{one} over {other}"] = {"mean": float(difference.mean()), **bounds(mean_interval(difference))}
+    return by_pair
 
 
 def layouts(results: dict[str, Records]) -> list[str]:
-    """Returns how many ways of laying out the core each builder has: entropies, and what share they are of the first one's."""
+    """Returns the table of core layouts: entropies of each builder, and their ratio to the first builder's."""
     rows: list[list[str]] = []
     first = np.zeros(0)
     for name, records in results.items():
         cores = [tuple(record["core"]) for record in records if record["valid"]]
         if not cores:
             continue
-        found = np.array([entropy(c[0] for c in cores), entropy(c[1:] for c in cores), entropy(cores)])
-        first = found if not rows else first
+        bits = np.array([entropy(c[0] for c in cores), entropy(c[1:] for c in cores), entropy(cores)])
+        first = bits if not rows else first
         cells = [
-            f"{own:.2f} ({own / most:.2f})" if most else f"{own:.2f}" for own, most in zip(found, first, strict=True)
+            f"{value:.2f} ({value / base:.2f})" if base else f"{value:.2f}"
+            for value, base in zip(bits, first, strict=True)
         ]
         rows.append([f"`{name}`", *cells])
     return table("builder | cockpit's rotation, bits | reactor's place | both", rows)
 
 
 def diversities(sets: dict[str, list[Ship]]) -> list[str]:
-    """Returns how different the ships of each set are, over as many ships of each as the smallest set has."""
+    """Returns the table of diversity, over as many ships of each set as the smallest set has."""
     n, rows = min(map(len, sets.values())), []
     for name, ships in sets.items():
-        told = diversity(ships[:n])
-        rows.append([f"`{name}`", f"{told['set_score']:.3f}", f"{told['mean_distance']:.3f}"])
+        figures = diversity(ships[:n])
+        rows.append([f"`{name}`", f"{figures['set_score']:.3f}", f"{figures['mean_distance']:.3f}"])
     return table(f"builder, {n} ships | set score | mean distance", rows)
 
 
 def curves(run: Path, path: Path) -> None:
-    """Draws what a training run logged: quality, the six terms, the error of the values."""
+    """Draws the curves of a training run: quality, the six terms, the error of the values."""
     interval = ("eval/score_ci_low", "eval/score_ci_high")
     panels = (
         {"quality": "eval/score_mean", "valid": "eval/valid"},
         {term: f"eval/{term}" for term in TERMS},
         {"mean error of the values": "eval/absolute_error", "loss": "train/loss"},
     )
-    found = logged(run, [*interval, *(tag for panel in panels for tag in panel.values())])
+    series = logged(run, [*interval, *(tag for panel in panels for tag in panel.values())])
     with picture(path, columns=3, size=(10, 4)) as axes:
         for axis, panel in zip(axes, panels, strict=True):
             for label, tag in panel.items():
-                axis.plot(list(found[tag]), list(found[tag].values()), label=label)
+                axis.plot(list(series[tag]), list(series[tag].values()), label=label)
             axis.set_xlabel("updates")
             axis.legend(fontsize=9)
-        low, high = (found[tag] for tag in interval)
+        low, high = (series[tag] for tag in interval)
         axes[0].fill_between(list(low), list(low.values()), list(high.values()), alpha=0.2)
         axes[2].set_yscale("log")
 
 
 @dataclass(frozen=True)
-class Config(PlacedStudy):
-    """What is compared; the first builder is the one the others are compared with."""
+class Config(DistributedStudy):
+    """Compares builders with the first one."""
 
     builders: tuple[str, ...] = (
         "hand",
@@ -192,7 +204,7 @@ class Config(PlacedStudy):
     )
     """Builders, as `leafwise.training.starship.builders.builder` names them."""
     pairs: tuple[str, ...] = ()
-    """Further pairs that are compared, like "build:learned,depth=1 > best:64"."""
+    """Further pairs to compare, like "build:learned,depth=1 > best:64"."""
     preset: str = "scout"
     """scout, classic or cruiser."""
     seeds: int = 100
@@ -200,25 +212,25 @@ class Config(PlacedStudy):
     first_seed: int = 1_000_000
     """First of the seeds."""
     diversity: int = 0
-    """Ships of the first and of the last builder whose diversity is measured (0: none)."""
+    """Number of ships of the first and of the last builder to measure diversity (0: none)."""
     curves: str = ""
-    """Run folder whose curves are drawn on the page."""
+    """Run folder with the curves for the page."""
     records: Path = Path("runs/starship-builders")
-    """Folder of what was built: one file for each builder, to which a later run adds."""
+    """Folder of the records: one file for each builder, which later calls extend."""
     page: bool = False
-    """Write this preset's part of the page, its figures as JSON and the pictures to --out."""
+    """Write this preset's section of the page, its figures as JSON and the pictures to --out."""
 
 
 def measure(config: Config) -> dict[str, Records]:
-    """Returns the records of each builder, those that the folder has already included."""
-    place, results = game("starship", preset=config.preset), {}
+    """Returns the records of each builder, known ones from the folder and new ones."""
+    building_game, results = game("starship", preset=config.preset), {}
     wanted = range(config.first_seed, config.first_seed + config.seeds)
     for name in config.builders:
         path = config.records / f"{config.preset}-{''.join(c if c.isalnum() else '_' for c in name)}.json"
         done = {r["seed"]: r for r in json.loads(read_text(path))} if path.exists() else {}
         missing = [seed for seed in wanted if seed not in done]
         pieces = [missing[k : k + SAVED_EVERY] for k in range(0, len(missing), SAVED_EVERY)]
-        for part in config.each(partial(builders.records, place, name), pieces):
+        for part in config.each(partial(builders.records, building_game, name), pieces):
             done |= {one["seed"]: one for one in part}
             rows = [done[s] for s in sorted(done)]
             write_atomically(path, ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode())
@@ -227,15 +239,15 @@ def measure(config: Config) -> dict[str, Records]:
 
 
 def ships(config: Config, name: str, count: int) -> list[Ship]:
-    """Returns the ships that a builder makes of the first seeds."""
-    place = game("starship", preset=config.preset)
-    build = builders.builder(name, place)
+    """Returns the ships of a builder for the first seeds."""
+    building_game = game("starship", preset=config.preset)
+    build = builders.builder(name, building_game)
     seeds = range(config.first_seed, config.first_seed + count)
-    return [ship_at(build(seed).row, place.tables(), seed) for seed in seeds]
+    return [ship_at(build(seed).row, building_game.tables(), seed) for seed in seeds]
 
 
 def report(config: Config) -> None:
-    """Measures, writes the page if it is wanted, and prints the tables."""
+    """Measures, writes the page if requested, and prints the tables."""
     if config.seeds < 1 or not config.builders:
         raise UserError(f"expected at least one seed and one builder, got {config.seeds!r}")
     results = measure(config)
@@ -254,10 +266,10 @@ def report(config: Config) -> None:
         write_atomically(config.target(f"gallery-{config.preset}.png"), png_bytes(gallery(both, PICTURED, scale)))
         if config.curves:
             curves(Path(config.curves), config.target(f"curves-{config.preset}.png"))
-        own = {"command": config.repeated_by, "lines": lines, "pictured": names, "curves": bool(config.curves)}
+        part = {"command": config.repeated_by, "lines": lines, "pictured": names, "curves": bool(config.curves)}
         path = config.target("results.json")
         old = json.loads(read_text(path)) if path.exists() else {}
-        old[config.preset] = own | {"builders": summary(results), "pairs": gains(results, config.pairs)}
+        old[config.preset] = part | {"builders": summary(results), "pairs": gains(results, config.pairs)}
         sections = {preset: old[preset] for preset in PRESETS if preset in old}
         write_page(config, "README.md", page(sections))
         write_json(config, "results.json", sections)

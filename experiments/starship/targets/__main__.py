@@ -1,4 +1,4 @@
-"""Whether ships have what is asked for: a grid of targets, each met by the share of ships that the table says.
+"""Measures how many ships meet their targets, over a grid of targets.
 
 python -m leafwise.experiments.starship.targets
 """
@@ -30,7 +30,7 @@ GRID: dict[str, dict[str, list[Any]]] = {
         "firepower": [2, 4, 6, {"north": 4}, {"east": 2, "west": 2}, {"south": 4}],
     },
 }
-"""The targets that are tried one at a time, by preset."""
+"""Single targets by preset."""
 TOGETHER: dict[str, list[dict[str, Any]]] = {
     "classic": [
         {"thrust": thrust, "seats": seats, "firepower": {"north": fire // 2, "east": fire // 4, "west": fire // 4}}
@@ -44,24 +44,24 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
         for seats in (6, 12)
     ],
 }
-"""And those that are tried together."""
+"""Combined targets by preset."""
 PICTURED: list[dict[str, Any]] = [{"thrust": 16}, {"seats": 96}, {"firepower": {"south": 8}}]
-"""What is asked of the frigates in the picture."""
+"""Targets of the frigates in the picture."""
 
 
 @dataclass(frozen=True)
 class Config(Study):
-    """How much is measured."""
+    """Measures how many ships meet their targets."""
 
     ships: int = 200
-    """Ships for each target."""
+    """Number of ships for each target."""
     first_seed: int = 2_500_000
     """First seed of every target."""
 
 
 def study(config: Config) -> None:
     """Measures, and writes the page."""
-    config.target("results.json")  # says at once if there is no folder
+    config.target("results.json")  # fails at once without a folder
     started, rows = time.process_time(), []
     for preset in GRID:
         single = [{name: value} for name, values in GRID[preset].items() for value in values]
@@ -75,31 +75,31 @@ def study(config: Config) -> None:
 
 
 def measure(parameters: Parameters, targets: dict[str, Any], config: Config) -> dict[str, Any]:
-    """Returns the shares of ships that are valid and that have what is asked for, and how far off the others are."""
+    """Returns the shares of ships that are valid and meet their targets, and the errors."""
     generator = Generator(with_targets(parameters, targets))
-    found: list[tuple[float, ...]] = []
+    outcomes: list[tuple[float, ...]] = []
     quality: list[float] = []
     for seed in range(config.first_seed, config.first_seed + config.ships):
         first = generator.attempt(seed, 0)
         ship = first if first.valid else generator.ship(seed)
         errors, last = (sum(asked_errors(one, targets).values()) for one in (first, ship))
-        found.append((first.valid and errors == 0, errors, ship.valid and last == 0, last))
+        outcomes.append((first.valid and errors == 0, errors, ship.valid and last == 0, last))
         quality += [ship.stats["quality"]] if ship.valid else []
-    means = zip(("first", "first_error", "met", "error"), np.mean(found, axis=0).tolist(), strict=True)
-    told = {name: round(mean, 4) for name, mean in means}
-    told["quality"] = round(float(np.mean(quality or [0.0])), 4)
-    return {"preset": parameters.preset, "targets": targets, **told}
+    means = zip(("first", "first_error", "met", "error"), np.mean(outcomes, axis=0).tolist(), strict=True)
+    figures = {name: round(mean, 4) for name, mean in means}
+    figures["quality"] = round(float(np.mean(quality or [0.0])), 4)
+    return {"preset": parameters.preset, "targets": targets, **figures}
 
 
 def pictures(config: Config) -> bytes:
-    """Draws frigates: three that nothing is asked of, three of which something is."""
+    """Draws frigates: three without targets and three with one."""
     plain = Generator(FRIGATE)
     ships = [plain.ship(config.first_seed + k) for k in range(len(PICTURED))]
-    ships += [Generator(with_targets(FRIGATE, asked)).ship(config.first_seed) for asked in PICTURED]
+    ships += [Generator(with_targets(FRIGATE, targets)).ship(config.first_seed) for targets in PICTURED]
     return png_bytes(gallery(ships, 3, 0.5))
 
 
-def told(targets: dict[str, Any]) -> str:
+def in_words(targets: dict[str, Any]) -> str:
     """Returns targets in a few words."""
     return ", ".join(
         f"{name} " + ("+".join(f"{n} {way}" for way, n in value.items()) if isinstance(value, dict) else str(value))
@@ -110,24 +110,28 @@ def told(targets: dict[str, Any]) -> str:
 def page(config: Config, results: dict[str, Any]) -> list[str]:
     """Returns the page of the study."""
     rows = [
-        [row["preset"], told(row["targets"]), f"{row['first']:.3f}", f"{row['first_error']:.2f}"]
+        [row["preset"], in_words(row["targets"]), f"{row['first']:.3f}", f"{row['first_error']:.2f}"]
         + [f"{row['met']:.3f}", f"{row['error']:.2f}", f"{row['quality']:.3f}"]
         for row in results["rows"]
     ]
-    head = "preset | asked for | met at once | error | met within 8 attempts | error | quality"
+    head = "preset | targets | share met at once | error | share met within 8 attempts | error | quality"
     return [
-        "# Ships that are asked for",
+        "# Starship: ships with given targets",
         "",
-        f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time: "
-        f"{config.ships} ships of the generator for each row, seeds from {config.first_seed:,} on.",
+        "How often the generator builds a ship that meets its targets, such as 24 seats: at the first attempt, "
+        "and within eight attempts. "
+        f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time. "
+        f"Each row has {config.ships} ships, with seeds from {config.first_seed:,} on.",
         "",
         *table(head, rows),
         "",
         "![Frigates; the lower three have a target each: thruster score 16, 96 seats, all weapons astern](gallery.png)",
         "",
-        "A ship meets its targets if it is valid and has exactly what was asked for. Up to five seats more are allowed, because "
-        "rooms have two or six. The error is the sum of the differences in points, seats and firepower of each direction, also of "
-        "ships that are not valid. Both are given for first attempts and for up to eight attempts. Quality is the mean over valid "
+        "A ship meets its targets if it is valid and has exactly these values. Up to five more seats are "
+        "allowed, because rooms have two "
+        "or six. The error is the mean over all ships, valid or not: the sum of the differences in thrust, seats "
+        "and firepower of each "
+        "direction. Quality is the mean over valid "
         "ships. It still rewards 40 % of the firepower ahead, whatever the target.",
     ]
 

@@ -1,12 +1,11 @@
-"""How often players keep the exact value of Connect Four's critical positions, and what they score against perfect play.
+"""Measures how often players keep the value of Connect Four's critical positions, and their score against perfect play.
 
 `python -m leafwise.experiments.trilobite.critical` asks every player of `--players` for its move in each position of
-`positions.csv`, on its own, and lets it play the drawn openings from both seats and the empty board as the first against the
-exact solver, which picks at random among the moves that keep the value. Times are processor time of this process; those of
-`--programs` are by the clock: each reads the columns played so far on a line (1 to 7; none is the empty board) and answers one.
-`scores.json` keeps what came out, one letter an answer or game; `scores.md` has the tables. What is known for these positions and
-this model is not worked out again: a run that was stopped goes on where it was, some answers or games before. Until all
-are played, games are of openings of all lengths alike.
+`positions.csv`. The player also plays against the exact solver, from the drawn openings in both seats and from the empty board as
+first player. The solver picks at random among the moves that keep the value. Times are processor time of this process; those of
+`--programs` are wall time. A program reads a line with the columns played so far (1 to 7; an empty line is the empty board) and
+answers with one. `scores.json` saves one letter for each answer or game; `scores.md` has the tables. Known answers for these
+positions and this model are not computed again, so a stopped command continues. Openings of all lengths are played evenly.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from leafwise.envs.core.play.players import play_out
 from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.experiments.search import MCTS, mcts_defaults
 from leafwise.experiments.study import (
-    Program,
+    LineProgram,
     Results,
     Study,
     command,
@@ -45,7 +44,7 @@ from leafwise.experiments.trilobite.critical.positions import (
     LETTERS,
     OPENING,
     TABLE_MB,
-    Position,
+    PositionRow,
     after,
     read,
 )
@@ -54,19 +53,19 @@ from leafwise.training.evaluation.statistics import bounds, points_interval, sha
 
 POINTS = {letter: (1 + value) / 2 for value, letter in LETTERS.items()}
 LEARNED = "learned"
-"""The leaf whose players' results hold for one model alone."""
+"""The leaf whose results depend on the model."""
 TIMED = tuple(
     f"{kind}:learned,seconds={seconds},clock=cpu,candidates=safe"
     for seconds in (0.01, 0.1)
     for kind in ("search", "mcts")
 )
-"""Players with so many seconds a move."""
+"""Players with time limits."""
 ANSWERS, GAMES = 120, 10
-"""Answers, and openings or games from the empty board, after which results are written."""
+"""Answers, and openings or games from the empty board, between two saves."""
 PLIES = (range(10, 16), range(16, 21), range(21, 26), range(26, 31))
-"""Positions by the moves before them."""
+"""Groups of positions by the number of moves before them."""
 DONE = {"kept": "answers", "openings": "games from openings", "empty": "from the empty board"}
-"""What is kept of a player, a letter for each."""
+"""Saved strings of a player, with a letter for each answer or game."""
 
 
 @dataclass(frozen=True)
@@ -78,25 +77,25 @@ class Config(Study):
         "search:learned,depth=6,candidates=safe", "search:lines,seconds=0.01,clock=cpu", "solver",
         "search:learned,seconds=0.01,clock=cpu", *TIMED,
     )  # fmt: skip
-    """Players by name."""
+    """Players to measure."""
     programs: tuple[str, ...] = ()
-    """Commands that start programs, which are asked like the players."""
+    """Commands that start further programs to measure."""
     games: tuple[str, ...] = (
         "search:lines,depth=6", "search:learned,depth=6", "search:learned,depth=6,candidates=safe", *TIMED,
     )  # fmt: skip
-    """Players and commands among them that play games too."""
+    """Those of the players and commands that also play games."""
     first: int = 20
-    """Games that they begin on the empty board."""
+    """Games from the empty board as first player."""
 
 
 Choose = Callable[[str, State], int]
 """The moves played so far, and the position that they lead to -> an action."""
-Asked = tuple[Choose, Callable[[], float]]
-"""What a player chooses, and the clock that its time is read from."""
+TimedPlayer = tuple[Choose, Callable[[], float]]
+"""A player's choices, and its clock."""
 
 
-def asked(name: str, program: Program | None = None) -> Asked:
-    """Returns one of this package's players, compiled and warm; or a program."""
+def timed_player(name: str, program: LineProgram | None = None) -> TimedPlayer:
+    """Returns a player of this package with its code loaded, or a program."""
     if program is not None:
         return lambda moves, s: CONNECT_FOUR.action(program.choose(moves, s.legal_names, "a column")), time.perf_counter
     one = player(name, CONNECT_FOUR, seed=1)
@@ -105,14 +104,14 @@ def asked(name: str, program: Program | None = None) -> Asked:
 
 
 class Perfect:
-    """The exact solver, with ties broken at random."""
+    """The exact solver with random choice among equal moves."""
 
     def __init__(self) -> None:
         self.solver = TrilobiteSolver(CONNECT_FOUR, TABLE_MB)
         self.begin(0)
 
     def begin(self, number: int) -> None:
-        """Draws from a stream of its own for each piece of games, whatever was played before."""
+        """Starts a new stream for a piece of games, so that it does not depend on earlier ones."""
         self.stream = new_stream(1 + number)
 
     def choose(self, state: State) -> int:
@@ -123,13 +122,13 @@ class Perfect:
 
 
 def play(choose: Choose, perfect: Perfect, opening: str, seat: int) -> str:
-    """Returns how a game ends for the player, who is the first (0) or second (1) to move after an opening."""
+    """Plays a game and returns its result for the player, who moves first (0) or second (1) after the opening."""
     moves = opening
 
     def move(state: State) -> int:
         nonlocal moves
-        own = (len(moves) - len(opening)) % 2 == seat
-        action = choose(moves, state) if own else perfect.choose(state)
+        is_player = (len(moves) - len(opening)) % 2 == seat
+        action = choose(moves, state) if is_player else perfect.choose(state)
         moves += str(action + 1)
         return action
 
@@ -138,20 +137,21 @@ def play(choose: Choose, perfect: Perfect, opening: str, seat: int) -> str:
 
 
 def go_on(
-    one: Callable[[], Asked], perfect: Callable[[], Perfect], found: dict[str, Any],
-    positions: list[Position], openings: list[Position], first: int,
+    one: Callable[[], TimedPlayer], perfect: Callable[[], Perfect], known: dict[str, Any],
+    positions: list[PositionRow], openings: list[PositionRow], first: int,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """Returns what was found with some more; None if it is all: answers, games begun on the empty board, both seats' of openings.
+    """Returns the known answers and games with some more; None if all are known.
 
-    An answer is 1 if the choice keeps the value, else 0; `ms` is its mean time.
+    The order is answers, games from the empty board, openings in both seats. An answer is 1 if the choice keeps the value, else 0;
+    `ms` is its mean time.
     """
-    kept, empty, ends = (found.get(name, "") for name in ("kept", "empty", "openings"))
+    kept, empty, ends = (known.get(name, "") for name in ("kept", "empty", "openings"))
     played = len(ends) // 2
-    if asked_of := positions[len(kept) :][:ANSWERS]:
+    if unanswered := positions[len(kept) :][:ANSWERS]:
         choose, clock = one()
-        begun = clock() - len(kept) * found.get("ms", 0.0) / 1000
-        kept += "".join(str(int(p.columns[choose(p.moves, p.state)] == p.value)) for p in asked_of)
-        return {**found, "kept": kept, "ms": 1000 * (clock() - begun) / len(kept)}
+        begun = clock() - len(kept) * known.get("ms", 0.0) / 1000
+        kept += "".join(str(int(p.columns[choose(p.moves, p.state)] == p.value)) for p in unanswered)
+        return {**known, "kept": kept, "ms": 1000 * (clock() - begun) / len(kept)}
     where, games = "empty", [("", 0)] * min(GAMES, first - len(empty))
     if not games:
         where, games = "openings", [(p.moves, seat) for p in openings[played : played + GAMES] for seat in range(2)]
@@ -159,86 +159,91 @@ def go_on(
         return None
     perfect().begin(len(empty) + played)
     ended = "".join(play(one()[0], perfect(), *game) for game in games)
-    return {**found, "openings": ends, "empty": empty, where: found.get(where, "") + ended}
+    return {**known, "openings": ends, "empty": empty, where: known.get(where, "") + ended}
 
 
-def mixed(openings: list[Position]) -> list[Position]:
-    """Returns openings in an order in which the first ones are of all lengths alike."""
+def mixed(openings: list[PositionRow]) -> list[PositionRow]:
+    """Returns openings in an order that alternates their lengths."""
     lengths = sorted({p.plies for p in openings})
     alike = zip_longest(*([p for p in openings if p.plies == plies] for plies in lengths))
     return [p for some in alike for p in some if p is not None]
 
 
-GROUPS: dict[str, Callable[[Position], bool]] = {
+GROUPS: dict[str, Callable[[PositionRow], bool]] = {
     "all": lambda p: True,
     "won": lambda p: p.value == "W",
     "drawn": lambda p: p.value == "D",
     "one keeping move": lambda p: p.kept_by == 1,
     **{f"plies {plies[0]} to {plies[-1]}": partial(lambda plies, p: p.plies in plies, plies) for plies in PLIES},
 }
-"""Columns of a table -> which positions they have."""
+"""Columns of a table -> whether they include a position."""
 
 
 def kept_share(kept: str, chosen: list[bool]) -> str:
-    """Returns the share of some positions in which the value was kept, with its interval."""
-    found = np.array([letter == "1" for letter in kept])[chosen]
-    return share({"mean": found.mean(), **bounds(share_interval(int(found.sum()), len(found)))})
+    """Returns the share of chosen positions where the value was kept, with its interval."""
+    answers = np.array([letter == "1" for letter in kept])[chosen]
+    return share({"mean": answers.mean(), **bounds(share_interval(int(answers.sum()), len(answers)))})
 
 
-def kept_table(positions: list[Position], results: Results, kind: str) -> list[str]:
-    """Returns the table of a kind of positions."""
+def kept_table(positions: list[PositionRow], results: Results, kind: str) -> list[str]:
+    """Returns the section of a kind of positions."""
     groups = {name: [p.kind == kind and has(p) for p in positions] for name, has in GROUPS.items()}
     groups = {name: chosen for name, chosen in groups.items() if any(chosen)}
-    head = " | ".join(["player", "ms a move:", *(f"{name} ({sum(chosen)})" for name, chosen in groups.items())])
+    head = " | ".join(["player", "ms per move:", *(f"{name} ({sum(chosen)})" for name, chosen in groups.items())])
     rows = [
-        [f"`{name}`", f"{found['ms']:.2f}", *(kept_share(found["kept"], chosen) for chosen in groups.values())]
-        for name, found in results.items()
-        if len(found["kept"]) == len(positions)
+        [f"`{name}`", f"{result['ms']:.2f}", *(kept_share(result["kept"], chosen) for chosen in groups.values())]
+        for name, result in results.items()
+        if len(result["kept"]) == len(positions)
     ]
     return ["", f"## {kind.capitalize()} positions: share of choices that keep the value", "", *table(head, rows)]
 
 
 def games_table(results: Results) -> list[str]:
-    """Returns the table of the games."""
+    """Returns the section of the games."""
     rows = []
-    for name, found in results.items():
-        if found.get("openings"):
-            ends, empty = found["openings"], found["empty"]
+    for name, result in results.items():
+        if result.get("openings"):
+            ends, empty = result["openings"], result["empty"]
             pairs = np.array([POINTS[letter] for letter in ends]).reshape(-1, 2).mean(axis=1)
-            told = " / ".join(str(ends.count(letter)) for letter in "WDL")
+            counts = " / ".join(str(ends.count(letter)) for letter in "WDL")
             points = share({"mean": pairs.mean(), **bounds(points_interval(pairs))})
-            rows.append([f"`{name}`", str(len(ends)), told, points, f"{empty.count('W')} of {len(empty)}"])
-    head = "player | games: | won / drawn / lost | share of the points (95 %) | wins from the empty board"
-    title = "## Games against perfect play, from drawn openings, both seats"
-    return ["", title, "", "Perfect play against itself: 50 %.", "", *table(head, rows)]
+            rows.append([f"`{name}`", str(len(ends)), counts, points, f"{empty.count('W')} of {len(empty)}"])
+    head = "player | games: | won / drawn / lost | share of the points (95 % interval) | wins from the empty board"
+    title = "## Games against perfect play"
+    what = (
+        "Each opening is a draw with perfect play, and is played from both seats. Perfect play has 50 % against itself."
+    )
+    return ["", title, "", what, "", *table(head, rows)]
 
 
 def known(config: Config) -> tuple[Results, str]:
-    """Returns the results that hold for the positions and for what `about` says of their player; and the model."""
+    """Returns the valid saved results, for these positions and players as `about` describes them; and the model's hash."""
     model, positions = digest_of("trilobite7x6"), digest_of(str(Path(__file__).with_name(FILE)))
     results = known_results(config, "scores.json", {"positions": positions}, indent=1)
-    for name in [name for name, found in results.items() if not about(name, model).items() <= found.items()]:
+    for name in [name for name, result in results.items() if not about(name, model).items() <= result.items()]:
         del results[name]
     return results, model
 
 
 def about(name: str, model: str) -> dict[str, str]:
-    """Returns what a player's results hold for: the model, where it has the learned leaf, and how tree searches search."""
-    told = {"model": model} if LEARNED in name else {}
-    return told | {"mcts": mcts_defaults(CONNECT_FOUR)} if name.startswith(MCTS) else told
+    """Returns the conditions of a player's results: the model for the learned leaf, the defaults of tree searches."""
+    what = {"model": model} if LEARNED in name else {}
+    return what | {"mcts": mcts_defaults(CONNECT_FOUR)} if name.startswith(MCTS) else what
 
 
-def report(config: Config, positions: list[Position], results: Results) -> None:
+def report(config: Config, positions: list[PositionRow], results: Results) -> None:
     """Writes the page."""
     spent = (
-        f" and takes {results['solver']['ms']:.1f} ms a critical position (row `solver`)" if "solver" in results else ""
+        f". It takes {results['solver']['ms']:.1f} ms for a critical position (row `solver`)"
+        if "solver" in results
+        else ""
     )
     lines = [
         "# Connect Four: critical positions and perfect play",
         "",
         "A position is critical if some legal move keeps the game's value and another does not. Intervals are 95 % intervals.",
         f"The exact solver makes no error{spent}.",
-        "So the networks show what learning achieves; the strongest player of the package is the solver.",
+        "So the solver is the strongest player of the package, and the networks show how much can be learned without it.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):
         lines += kept_table(positions, results, kind)
@@ -246,7 +251,7 @@ def report(config: Config, positions: list[Position], results: Results) -> None:
 
 
 def study(config: Config) -> None:
-    """Measures what is missing."""
+    """Measures the missing answers and games."""
     rows = read()
     positions = [p for p in rows if p.kind != OPENING]
     openings = mixed([p for p in rows if p.kind == OPENING])
@@ -254,11 +259,13 @@ def study(config: Config) -> None:
     perfect = cache(Perfect)
 
     def ask_on(name: str, stack: ExitStack) -> None:
-        one = cache(lambda: asked(name, stack.enter_context(Program(name)) if name in config.programs else None))
+        one = cache(
+            lambda: timed_player(name, stack.enter_context(LineProgram(name)) if name in config.programs else None)
+        )
         plays = (openings, config.first) if name in config.games else ([], 0)
-        while found := go_on(one, perfect, results.get(name, about(name, model)), positions, *plays):
-            told = ", ".join(f"{len(found.get(kind, ''))} {words}" for kind, words in DONE.items())
-            results.keep(name, found, f"{name}: {told}")
+        while result := go_on(one, perfect, results.get(name, about(name, model)), positions, *plays):
+            counts = ", ".join(f"{len(result.get(kind, ''))} {words}" for kind, words in DONE.items())
+            results.keep(name, result, f"{name}: {counts}")
             report(config, positions, results)
 
     for name in (*config.players, *config.programs):

@@ -1,16 +1,16 @@
 """Makes and reads `positions.csv`: critical positions and drawn openings of Connect Four with their exact values.
 
-`python -m leafwise.experiments.trilobite.critical.positions` draws them and has each solved. A position is critical if some
-legal move keeps the game's value and another does not. A row holds
+`python -m leafwise.experiments.trilobite.critical.positions` draws and solves them. A position is critical if some legal move
+keeps the game's value and another does not. A row has
 
-- `kind`: `played`, from games of players who see 4 moves ahead and know nothing else; `random`, after random moves;
-  `opening`, after random moves, and drawn;
+- `kind`: `played`, from games of players who search 4 moves deep without a score; `random`, after random moves; `opening`,
+  after random moves, and drawn;
 - `moves`: the columns played from the empty board, 1 to 7 from the left;
 - `value`: W, D or L: a win, a draw or a loss for the player to move;
-- `columns`: for each column what it leads to for that player, a dot where it is full.
+- `columns`: the result of each column for that player, a dot for a full one.
 
-Those of a kind and ply are written as soon as they are found, so that the command goes on where it was stopped; a greater number
-of positions a ply adds to those there are. Seeds from 2,950,000 on.
+Positions are saved after each kind and ply, so the command continues after a stop. A larger number of positions a ply adds to the
+known ones. Seeds from 2,950,000 on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CONNECT_FOUR = game("trilobite", board="7x6", k=4)
 FILE = "positions.csv"
 FIRST_SEED = 2_950_000
 SEEN = 4
-"""Moves that the players of `played` positions see ahead."""
+"""Search depth of the players of `played` positions."""
 OPENING = "opening"
 KINDS = ("played", "random", OPENING)
 LETTERS = {1.0: "W", 0.0: "D", -1.0: "L"}
@@ -46,7 +46,7 @@ TABLE_MB = 512.0
 """Memory of the solver's table."""
 
 
-class Position(NamedTuple):
+class PositionRow(NamedTuple):
     """A row of the file."""
 
     kind: str
@@ -78,22 +78,22 @@ def after(moves: str) -> State:
     return state
 
 
-def read(path: Path | None = None) -> list[Position]:
+def read(path: Path | None = None) -> list[PositionRow]:
     """Returns the rows of the file (default: the one in the package)."""
     lines = read_text(path or Path(__file__).with_name(FILE)).splitlines()
-    return [Position(**row) for row in csv.DictReader(lines)]
+    return [PositionRow(**row) for row in csv.DictReader(lines)]
 
 
 @dataclass(frozen=True)
 class Config(Study):
-    """Draws critical positions and drawn openings of Connect Four, and has them solved."""
+    """Draws and solves critical positions and drawn openings of Connect Four."""
 
     plies: tuple[int, int] = (10, 30)
-    """Least and most moves before a critical position."""
+    """Minimum and maximum of moves before a critical position."""
     positions: int = 40
     """Critical positions of each kind and ply."""
     opening_plies: tuple[int, int] = (8, 12)
-    """The same of an opening."""
+    """The same for an opening."""
     openings: int = 40
     """Drawn openings of each ply."""
 
@@ -103,20 +103,20 @@ class Config(Study):
         return TrilobiteSolver(CONNECT_FOUR, TABLE_MB)
 
 
-def judged(config: Config, kind: str, state: State, actions: tuple[int, ...]) -> Position | None:
-    """Returns the row of a position, or None where it is not critical, or no drawn opening."""
+def row_of(config: Config, kind: str, state: State, actions: tuple[int, ...]) -> PositionRow | None:
+    """Returns the row of a position, or None if it is neither critical nor a drawn opening."""
     solver = config.solver
     if kind == OPENING and solver.value(state) != 0:
         return None
     values = solver.solve(state).action_values
     columns = "".join(LETTERS[values[name]] if name in values else "." for name in CONNECT_FOUR.actions)
-    found = Position(kind, "".join(str(a + 1) for a in actions), LETTERS[max(values.values())], columns)
-    critical = 0 < found.kept_by < len(values)
-    return found if critical or kind == OPENING else None
+    row = PositionRow(kind, "".join(str(a + 1) for a in actions), LETTERS[max(values.values())], columns)
+    critical = 0 < row.kept_by < len(values)
+    return row if critical or kind == OPENING else None
 
 
-def drawn(config: Config, kind: str, plies: int) -> Iterator[Position]:
-    """Yields rows of a kind and ply without end, each position once."""
+def drawn(config: Config, kind: str, plies: int) -> Iterator[PositionRow]:
+    """Yields rows of a kind and ply endlessly, each position once."""
     seed = FIRST_SEED + 100 * KINDS.index(kind) + plies
     least = plies, plies
     lines = (
@@ -124,13 +124,13 @@ def drawn(config: Config, kind: str, plies: int) -> Iterator[Position]:
     )
     seen: set[State] = set()
     for state, actions in lines:
-        if state not in seen and (found := judged(config, kind, state, actions)):
-            yield found
+        if state not in seen and (row := row_of(config, kind, state, actions)):
+            yield row
         seen.add(state)
 
 
 def study(config: Config) -> None:
-    """Finds the rows that are missing."""
+    """Finds the missing rows."""
     path = config.source(FILE)
     rows = read(path) if path else []
     wanted = []
@@ -145,7 +145,7 @@ def study(config: Config) -> None:
             rows += islice((row for row in drawn(config, kind, plies) if row not in known), number - len(known))
             text = io.StringIO()
             writer = csv.writer(text, lineterminator="\n")
-            writer.writerows([Position._fields, *sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies))])
+            writer.writerows([PositionRow._fields, *sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies))])
             write_atomically(config.target(FILE), text.getvalue().encode())
 
 

@@ -1,20 +1,19 @@
-"""Measures two versions of leafwise in turns, and says what has become slower by more than the noise.
+"""Measures two versions of leafwise in turns, and reports what is slower by more than the noise.
 
 | part | name | unit |
 |---|---|---|
 | envs | `step` | a step of one environment |
 | | `batch_64` | a step of an environment in a batch of 64 |
 | search | `search LEAF` | a search of a start, the default score and the shipped network |
-| | `solver one`, `solver all`, `solver batch` | a position near the end: its value, all its actions' too, values of 300 at once |
+| | `solver one`, `solver all`, `solver batch` | a position near the end: its value, also its actions' values, 300 values at once |
 | models | `leaf LEAF depth=D` | a leaf that a search values; `sparse`: a network of 32 and 32 units with random weights |
 | training | `td` | a move of temporal differences with nine tuples |
 | | `selfplay depth=D` | a position recorded |
 | warmup | `warmup`, `warmup without hooks` | all that `leafwise warmup GAME` compiles, into an empty cache |
 
-Each round asks both versions for one measurement, now one first, now the other, and gives the ratio of their times. The middle of
-the rounds' ratios is told, with the interval in which the true one lies however the noise is distributed (of eleven rounds the
-second to the tenth: 98.8 %, by the sign test). Slower is what lies above 1 with its whole interval. `probe` is what each version
-runs.
+Each round measures both versions once, in alternating order, and gives the ratio of their times. The result is the median ratio,
+with an interval that holds for any distribution of the noise (of eleven rounds the second to the tenth: 98.8 %, by the sign test).
+A measurement is slower if its whole interval lies above 1. Each version runs the code of `probe`.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ from leafwise.search import Search
 
 ENVS, SEARCH, MODELS, TRAINING, WARMUP = PARTS = ("envs", "search", "models", "training", "warmup")
 
-# What rounds of measurements say
+# Statistics of rounds
 
 ROUNDS, OUTERMOST = 11, 1
-"""Rounds, and how many ratios at either end lie outside the interval."""
+"""Number of rounds, and of ratios outside the interval at either end."""
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """One measurement of two versions: processor seconds of a unit, and the ratio of now to before."""
 
     before: float
@@ -65,20 +64,20 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """`slower`, `faster`, or "" where the noise may be all."""
+        """`slower`, `faster`, or "" if the difference may be noise."""
         return "slower" if self.low > 1 else "faster" if self.high < 1 else ""
 
 
-def judged(times: Sequence[tuple[float, float]]) -> Compared:
-    """Returns the middle ratio of rounds (before, now), and its interval."""
+def judged(times: Sequence[tuple[float, float]]) -> Comparison:
+    """Returns the median ratio of rounds (before, now), and its interval."""
     ratios = sorted(now / before for before, now in times)
     outside = OUTERMOST if len(ratios) > 2 * OUTERMOST else 0
     before, now = map(min, zip(*times, strict=True))
-    return Compared(before, now, median(ratios), ratios[outside], ratios[-1 - outside])
+    return Comparison(before, now, median(ratios), ratios[outside], ratios[-1 - outside])
 
 
-def in_turns(before: Callable[[], float], now: Callable[[], float], rounds: int) -> Compared:
-    """Judges so many rounds of two measurements, after one that compiles; 0: one round alone. Each returns its time."""
+def in_turns(before: Callable[[], float], now: Callable[[], float], rounds: int) -> Comparison:
+    """Compares two measurements in rounds, after one that compiles; 0 rounds: that one alone. Each returns its time."""
     times: list[tuple[float, float]] = []
     for turn in range(rounds + 1):
         if turn % 2:
@@ -92,7 +91,7 @@ def in_turns(before: Callable[[], float], now: Callable[[], float], rounds: int)
 # Versions
 
 INTERPRETERS = ("", "bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scripts/python.exe")
-"""Where below a path that is named the interpreter may be."""
+"""Places of an interpreter below a given path."""
 ROOMS = ("envs", "search", "models", "training", "experiments")
 """Folders of a checkout that are installed in the package."""
 
@@ -103,7 +102,7 @@ class Version:
 
     interpreter: str
     path: str = ""
-    """Folder that has the package, before all others ("": what is installed)."""
+    """Folder with the package, first in the search path ("": the installed package)."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -112,21 +111,21 @@ class Version:
 
 
 HERE = Version(sys.executable)
-"""The version that runs."""
+"""The version of this process."""
 
 
 @contextlib.contextmanager
 def version_of(what: str) -> Iterator[Version]:
-    """Yields the version that a path (an interpreter, an environment, a checkout that has one) or a commit names.
+    """Yields the version of a path (an interpreter, an environment, a checkout with one) or of a commit.
 
-    A commit's files stand in a temporary folder meanwhile, and are run by this interpreter, with its packages. Raises ValueError
-    for what is neither.
+    A commit's files are in a temporary folder meanwhile, and run with this interpreter and its packages. Raises ValueError for
+    anything else.
     """
-    found = [Path(what) / place for place in INTERPRETERS if (Path(what) / place).is_file()]
-    if found and os.access(found[0], os.X_OK):
-        yield Version(str(found[0].absolute()))
+    interpreters = [Path(what) / place for place in INTERPRETERS if (Path(what) / place).is_file()]
+    if interpreters and os.access(interpreters[0], os.X_OK):
+        yield Version(str(interpreters[0].absolute()))
         return
-    files = None if found else files_of(what)
+    files = None if interpreters else files_of(what)
     if files is None:
         raise UserError(f"expected a commit, or the path of an interpreter or an environment, got {what!r}")
     with tempfile.TemporaryDirectory(prefix="leafwise-") as folder:
@@ -134,16 +133,16 @@ def version_of(what: str) -> Iterator[Version]:
 
 
 def files_of(commit: str) -> bytes | None:
-    """Returns a commit of this checkout as a tar archive, None where there is none."""
+    """Returns a commit of this checkout as a tar archive, None if it does not exist."""
     if not (PACKAGE / ".git").exists():
         return None
-    # What follows is no option of git, whatever it begins with.
+    # The commit is never read as an option of git.
     known = git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     return known and git("archive", "--format=tar", known.decode().strip())
 
 
 def git(*words: str) -> bytes | None:
-    """Returns what a command of git prints of this checkout, None if it fails."""
+    """Returns the output of a command of git in this checkout, None if it fails."""
     try:
         done = subprocess.run(["git", "-C", str(PACKAGE), *words], capture_output=True, check=False)
     except FileNotFoundError:
@@ -152,7 +151,7 @@ def git(*words: str) -> bytes | None:
 
 
 def lay_out(files: bytes, folder: Path) -> str:
-    """Writes the files of a checkout as they are installed; returns the folder that then has the package."""
+    """Writes the files of a checkout in their installed layout; returns the folder with the package."""
     with tarfile.open(fileobj=io.BytesIO(files)) as archive:
         archive.extractall(folder, filter="data")
     for room in filter(lambda room: (folder / room).exists(), ROOMS):
@@ -180,18 +179,18 @@ class Probe(Program):
 # What is measured
 
 SEARCH_SECONDS = 0.005
-"""Searches are measured at the first depth at which one takes as long here."""
+"""A search is measured at the first depth that takes this long here."""
 DEEPEST = 12
 CONNECT_FOUR = {"board": "7x6", "k": 4}
 NTUPLE_DEPTHS = (3, 4)
 WARM_UPS = {"warmup": (), "warmup without hooks": ("--no-hooks",)}
-"""What is compiled into an empty cache, once each -> options of `leafwise warmup` that say it."""
+"""Measurements that compile into an empty cache once -> their options of `leafwise warmup`."""
 
 
 def compare(
     game: Game, what: str, seconds: float, rounds: int = ROUNDS, part: str = ""
-) -> Iterator[tuple[str, Compared | str]]:
-    """Yields what was measured by name; where one version cannot be measured, why.
+) -> Iterator[tuple[str, Comparison | str]]:
+    """Yields comparisons by name, or why one version cannot be measured.
 
     `seconds` is the processor time of one measurement, `part` one of `PARTS` or "" for all. Raises ValueError if `what` names no
     version.
@@ -220,7 +219,7 @@ def compare(
 
 
 def warm_up(version: Version, game: Game, options: Sequence[str]) -> float:
-    """Returns the processor seconds in which a version compiles a game into an empty cache."""
+    """Returns the processor seconds that a version takes to compile a game into an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**version.environment, "LEAFWISE_CACHE_DIR": folder}
         command = [version.interpreter, "-m", "leafwise", "warmup", game.name, "--json", *options]
@@ -231,7 +230,7 @@ def warm_up(version: Version, game: Game, options: Sequence[str]) -> float:
 
 
 def id_of(game: Game) -> str:
-    """Returns the environment id of a game with its options; raises ValueError where there is none."""
+    """Returns the environment id of a game with its options; raises ValueError if there is none."""
     for name, options in game.ids.items():
         if dict(options) == dict(game.given_options):
             return f"leafwise/{name}-v0"
@@ -239,7 +238,7 @@ def id_of(game: Game) -> str:
 
 
 def search_depths(game: Game) -> dict[str, int]:
-    """Returns the leaves that are measured, and how deep: the default score, and the shipped network where there is one."""
+    """Returns leaves with their depths: the default score, and the shipped network if there is one."""
     depths = {game.default_score: depth_for(game, game.score())}
     if leaf := shipped(game):
         depths[f"load:{shipped_name(game)}"] = depth_for(game, leaf)
@@ -260,26 +259,26 @@ def depth_for(game: Game, leaf: Any) -> int:
 
 
 def texts_of(game: Game) -> list[str]:
-    """Returns the positions at which leaves are measured; none: starts."""
+    """Returns the positions at which leaves are measured; []: starts."""
     return [] if game.given_options else list(getattr(room_bench(game), "POSITIONS", {}).values())
 
 
 def names_of(game: Game, part: str, depths: dict[str, int]) -> list[str]:
-    """Returns what probes measure for a part ("": all); `depths` as of `search_depths`."""
+    """Returns the measurements of a part ("": all); `depths` are those of `search_depths`."""
     cells = "ntuple" in game.features and game.players == 1
-    found = {
+    by_part = {
         ENVS: ["step", "batch_64"],
         SEARCH: [f"search {leaf}" for leaf in depths],
         MODELS: [],
         TRAINING: ["td"] if cells else [],
     }
     if game.name == "trilobite" and game.given_options == CONNECT_FOUR:
-        found[SEARCH] += [f"solver {kind}" for kind in ("one", "all", "batch")]
+        by_part[SEARCH] += [f"solver {kind}" for kind in ("one", "all", "batch")]
     if cells and model_path(shipped_name(game)).exists():
-        found[MODELS] += [f"leaf load:{shipped_name(game)} depth={depth}" for depth in NTUPLE_DEPTHS]
+        by_part[MODELS] += [f"leaf load:{shipped_name(game)} depth={depth}" for depth in NTUPLE_DEPTHS]
     if learns_by_selfplay(game):
-        found[TRAINING] += ["selfplay depth=1", "selfplay depth=2"]
+        by_part[TRAINING] += ["selfplay depth=1", "selfplay depth=2"]
         if part in ("", MODELS):
             leaf = probe.random_network(game).evaluator("sparse")
-            found[MODELS] += [f"leaf sparse depth={depth_for(game, leaf)}"]
-    return [name for own, names in found.items() if part in ("", own) for name in names]
+            by_part[MODELS] += [f"leaf sparse depth={depth_for(game, leaf)}"]
+    return [name for room, names in by_part.items() if part in ("", room) for name in names]

@@ -1,4 +1,4 @@
-"""What a leaf of an ONNX file takes beside ONNX Runtime itself, which is handed the same observations."""
+"""Compares a leaf of an ONNX file with ONNX Runtime itself, on the same observations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 20
 def onnx_ratios() -> dict[str, float]:
     """Returns the processor time of ONNX Runtime called by hand over that of `onnx:`, for Connect Four, in batches and row by row.
 
-    By hand it has observations that are there already. Both take turns, and the least of each counts.
+    Called by hand it gets finished observations. Both are timed in turns, and the minimum of each counts.
     """
     game, rng, graph = find_game("trilobite").variant(board="7x6", k=4), np.random.default_rng(1), Graph()
     value = Traced(graph, OBSERVED)
@@ -42,20 +42,20 @@ def onnx_ratios() -> dict[str, float]:
         (file := Path(folder, "net.onnx")).write_bytes(graph.model(game, {VALUE: value}).SerializeToString())
         session, ours = opened(file.read_bytes()), leaf(game, file).batch
     assert ours is not None
-    found = {}
+    ratios = {}
     for count in (2048, 1):
         some, T = np.array(rows[:count]), game.tables()
         named = {OBSERVED: Observer(game)(some).obs}
         ways = (lambda some=some, T=T: ours(some, T), lambda named=named: session.run(None, named))
-        found[f"rows={count}"] = ratio_of(*ways, 20 if count > 1 else 1000)
-    return found
+        ratios[f"rows={count}"] = ratio_of(*ways, 20 if count > 1 else 1000)
+    return ratios
 
 
-def ratio_of(own: Callable[[], Any], other: Callable[[], Any], times: int) -> float:
-    """Returns the processor time of the other way over that of the own, each the least of rounds in turns of so many calls."""
+def ratio_of(ours: Callable[[], Any], other: Callable[[], Any], times: int) -> float:
+    """Returns the processor time of `other` over that of `ours`, each the minimum of rounds with `times` calls."""
     best = [float("inf")] * 2
     for _ in range(ROUNDS):
-        for k, way in enumerate((own, other)):
+        for k, way in enumerate((ours, other)):
             start = process_time()
             for _ in range(times):
                 way()

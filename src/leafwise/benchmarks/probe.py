@@ -1,9 +1,8 @@
-"""What a process of one version measures when two are compared: it is run as text by the interpreter of either.
+"""The measurements of one version when two are compared: each version's interpreter runs this text.
 
-It may therefore use nothing of leafwise but names that every version has, or had in another module (`MOVED`), and of Python what
-3.11 has. A line of JSON on standard input asks for one measurement, `{"name": ..., "seconds": ...}`; a line on standard output
-answers with the processor time of one unit, `{"time": ...}`, or with what went wrong, `{"error": ...}`. What can be asked for is
-what `leafwise.benchmarks.comparing` names.
+Therefore it uses only names of leafwise that every version has, perhaps in another module (`MOVED`), and Python 3.11. A line of
+JSON on standard input asks for one measurement, `{"name": ..., "seconds": ...}`. A line on standard output answers with the
+processor time of one unit, `{"time": ...}`, or with an error, `{"error": ...}`. `leafwise.benchmarks.comparing` lists the names.
 """
 
 import importlib
@@ -18,10 +17,10 @@ warnings.simplefilter("ignore")
 NINE_TUPLES = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
 LEARNING_RATE, TRACE_DECAY, RESTART = 0.25, 0.5, 100
 WARM_UP, MOVES_AT_ONCE = 500_000, 50_000
-"""Moves of learning before the clock starts, and in one call: games of beginners are short and touch other weights."""
+"""Training moves before the clock starts, and in one call: early games are short and use other weights."""
 POSITIONS_AT_ONCE, PLIES, EVEN, EPSILON = 1_000, 12, 1.0, 0.1
-"""Self-play: positions recorded in one call, most random actions at the beginning of a game, which openings are even enough (all),
-share of random actions later."""
+"""Self-play: positions recorded in one call, maximum random actions of an opening, its maximum value (1: all openings), share of
+random actions later."""
 MOVED = {
     "td": ("leafwise.training.ntuple_td.kernels", "leafwise.training.kernels.td"),
     "selfplay": (
@@ -43,14 +42,14 @@ MOVED = {
     ),
     "solver": ("leafwise.envs.{room}.solver",),
 }
-"""Where modules are, and where they were: of two that there have been at once, the one with what is meant first."""
+"""Current and former places of modules, in the order in which they are tried."""
 
 
 def module(name, room=""):
-    """Returns a module that may have moved."""
-    for place in MOVED[name]:
+    """Imports a module that may have moved."""
+    for path in MOVED[name]:
         try:
-            return importlib.import_module(place.format(room=room))
+            return importlib.import_module(path.format(room=room))
         except ModuleNotFoundError:
             continue
     raise ImportError(f"no module among {', '.join(MOVED[name])}")
@@ -69,20 +68,22 @@ def random_network(game, hidden=(32, 32)):
     )
 
 
-class Works:
-    """What can be measured of one game. A method makes a work, which does so many units each time that it is called, and returns
-    how many; it takes the words that follow its name in what is asked for."""
+class Workloads:
+    """The measurements of one game. Each method returns a function that does some units of work and returns their number.
+
+    A method's argument is the rest of the measurement's name.
+    """
 
     def __init__(self, name, options, ids, depths, texts):
-        """Finds the game; the arguments are those of `main`."""
+        """Makes the game; the arguments are those of `main`."""
         import leafwise
 
         self.leafwise, self.name, self.ids, self.depths, self.texts = leafwise, name, ids, depths, texts
         self.game = leafwise.game(name, **options)
 
-    def of(self, asked):
-        """Returns the work that is asked for."""
-        kind, _, rest = asked.partition(" ")
+    def of(self, name):
+        """Returns the work of a measurement."""
+        kind, _, rest = name.partition(" ")
         makers = {
             "step": self.steps, "batch_64": self.batch_steps, "search": self.searches, "leaf": self.leaves,
             "solver": self.solver_answers, "td": self.learned_moves,
@@ -91,11 +92,11 @@ class Works:
         return makers[kind](rest)
 
     def states(self):
-        """Returns the positions that were given, or four starts."""
+        """Returns the given positions, or four starts."""
         return [self.game.parse(text) for text in self.texts] or [self.game.new(seed) for seed in range(4)]
 
     def leaf(self, name):
-        """Returns a leaf: a random network, a model of a path, or a score of the game."""
+        """Returns a leaf: a random network, a model, or a score of the game."""
         if name == "sparse":
             return random_network(self.game).evaluator(name)
         if name.startswith("load:"):
@@ -134,20 +135,20 @@ class Works:
 
     def searches(self, leaf):
         search = self.leafwise.Search(self.game, self.leaf(leaf), depth=self.depths[leaf])
-        found = [self.game.new(seed) for seed in range(4)]
+        states = [self.game.new(seed) for seed in range(4)]
 
         def work():
-            for state in found:
+            for state in states:
                 search(state)
-            return len(found)
+            return len(states)
 
         return work
 
     def leaves(self, rest):
         leaf, _, depth = rest.partition(" depth=")
         search = self.leafwise.Search(self.game, self.leaf(leaf), depth=int(depth), nodes=0)
-        found = self.states()
-        return lambda: sum(search(state).leaves for state in found)
+        states = self.states()
+        return lambda: sum(search(state).leaves for state in states)
 
     def solver_answers(self, how):
         import numpy
@@ -186,10 +187,10 @@ class Works:
         return {"one": one_by_one, "all": with_actions, "batch": together}[how]
 
     def learned_moves(self, rest):
-        from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+        from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 
         there = module("td")
-        network = NTupleNetwork.create(self.game, Shape(parse_tuples(NINE_TUPLES)))
+        network = NTupleNetwork.create(self.game, NTupleShape(parse_tuples(NINE_TUPLES)))
         trainer, T = there.new_trainer(self.game, 1), self.game.tables(network.evaluator("td"))
         run = there.kernels(network).td_games
 
@@ -208,7 +209,7 @@ class Works:
         table = player.new_table(self.game, depth, 1, leaf)
         record = recording.new_record(self.game, POSITIONS_AT_ONCE + 2_000)
         run, T = there.kernels(self.game, leaf).record_games, self.game.tables(leaf)
-        # lambda by turns, and which positions are kept: of all stages, as bits
+        # lambda by turns or not, and the stages whose positions are kept, as bits
         more = (False, (1 << len(self.game.stages)) - 1) if hasattr(there, "is_asked") else ()
 
         def work():
@@ -221,19 +222,21 @@ class Works:
 
 
 def main(name, options, ids, depths, texts):
-    """Answers until standard input ends; `depths`: leaf -> depth of the searches that are measured; `texts`: positions of their
-    leaves."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed
-    works = Works(name, options, ids, depths, texts)
+    """Answers requests until standard input ends.
+
+    `depths`: leaf -> depth of its searches; `texts`: positions at which leaves are measured.
+    """
+    answers, sys.stdout = sys.stdout, sys.stderr  # other output is not an answer
+    works = Workloads(name, options, ids, depths, texts)
     begun: dict = {}
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         try:
-            work = begun.get(asked["name"])
+            work = begun.get(request["name"])
             if work is None:
-                work = begun[asked["name"]] = works.of(asked["name"])
+                work = begun[request["name"]] = works.of(request["name"])
                 work()  # compiles
-            best, end = float("inf"), time.process_time() + asked["seconds"]
+            best, end = float("inf"), time.process_time() + request["seconds"]
             while best == float("inf") or time.process_time() < end:
                 start = time.process_time()
                 units = work()

@@ -1,7 +1,7 @@
-"""What fresh processes take: to import leafwise, to refuse a command line, to answer a first search; and to compile one.
+"""Times of fresh processes: to import leafwise, to refuse a command line, to do a first search, and to compile one.
 
-What compiling takes is told of the search of Connect Four, as `envs/core/compile` links it and by numba alone
-(`LEAFWISE_PLAIN_NUMBA=1`). Plain numba keeps nothing: its second process compiles again.
+Compilation is measured on the search of Connect Four, as `envs/core/compile` links it and by numba alone
+(`LEAFWISE_PLAIN_NUMBA=1`). Plain numba caches nothing: its second process compiles again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COMPARED = {
     ),
     "an unknown game / import tyro": (("-m", "leafwise", "eval", "threse", "random"), ("-c", "import tyro")),
 }
-"""What is compared -> the arguments of two Python processes."""
+"""Name of a comparison -> the arguments of two Python processes."""
 ROUNDS = 10
 
 
@@ -50,7 +50,7 @@ def answer_of(script: str, environment: Mapping[str, str] = os.environ) -> Any:
 
 
 def start_seconds(game: Game) -> dict[str, float]:
-    """Returns seconds, the least of three fresh processes with compiled code in the cache."""
+    """Returns wall seconds by name, the minimum of three fresh processes with compiled code in the cache."""
     script = FIRST_SEARCH.format(name=game.name, options=game.given_options)
     times = [answer_of(script) for _ in range(RUNS + 1)][1:]  # the first fills the cache
     least = [min(column) for column in zip(*times, strict=True)]
@@ -58,10 +58,10 @@ def start_seconds(game: Game) -> dict[str, float]:
 
 
 def start_ratios() -> dict[str, float]:
-    """Returns how much processor time starts of leafwise take, as multiples of what they are compared with.
+    """Returns the processor time of starts of leafwise, as multiples of the compared processes.
 
-    Each is the least of ten fresh processes, taken in turns, so that the load of the machine meets all alike. All find their
-    modules compiled, as where a package is installed.
+    Each is the minimum of ten fresh processes, timed in turns, so that the load of the machine affects all alike. All use compiled
+    modules, as in an installed package.
     """
     processes = list(dict.fromkeys(process for pair in COMPARED.values() for process in pair))
     least = dict.fromkeys(processes, float("inf"))
@@ -71,11 +71,11 @@ def start_ratios() -> dict[str, float]:
         for _ in range(ROUNDS):
             for process in processes:
                 least[process] = min(least[process], processor_seconds(process, environment))
-    return {name: least[own] / least[other] for name, (own, other) in COMPARED.items()}
+    return {name: least[ours] / least[other] for name, (ours, other) in COMPARED.items()}
 
 
 def processor_seconds(arguments: tuple[str, ...], environment: Mapping[str, str]) -> float:
-    """Returns the processor time of one Python process; raises ValueError where the system does not tell."""
+    """Returns the processor time of one Python process; raises ValueError if the system does not report it."""
     try:
         import resource
     except ModuleNotFoundError:
@@ -106,27 +106,27 @@ per_mb = 1 << 20 if sys.platform == "darwin" else 1 << 10
 print(json.dumps([ready, 1e3 * min(times), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / per_mb]))
 """
 FORMS = {"linked": {}, "by plain numba": {"LEAFWISE_PLAIN_NUMBA": "1"}}
-"""How code is compiled -> the environment variables that ask for it."""
+"""Way to compile -> its environment variables."""
 
 
 def compile_costs(tell: Callable[[str], object]) -> dict[str, float]:
-    """Returns processor seconds until searches are ready, in a first and in a second process, milliseconds of a search of depth 1,
-    and megabytes of memory at the peak; says first what it begins, since it takes minutes.
+    """Returns the costs of compilation by name; `tell` gets a line before each measurement, which takes minutes.
 
-    Raises ValueError where the system does not tell a process's memory.
+    The costs are processor seconds until searches are ready, in a first and in a second process, milliseconds of a search of depth
+    1, and megabytes of peak memory. Raises ValueError if the system does not report a process's memory.
     """
     if sys.platform == "win32":
         raise UserError("expected a system that reports the memory of processes, got Windows")
-    found: dict[str, float] = {}
+    costs: dict[str, float] = {}
     for form, variables in FORMS.items():
         tell(f"compiling the search of Connect Four {form}, twice: up to two minutes")
         with tempfile.TemporaryDirectory() as folder:  # an empty cache
             environment = {**os.environ, "LEAFWISE_CACHE_DIR": folder, **variables}
             first, second = (answer_of(COMPILED_SEARCH, environment) for _ in range(2))
-        found |= {
+        costs |= {
             f"seconds until it is ready, {form}": first[0],
             f"seconds in a second process, {form}": second[0],
             f"milliseconds of a search of depth 1, {form}": second[1],
             f"MB of memory, {form}": second[2],
         }
-    return found
+    return costs

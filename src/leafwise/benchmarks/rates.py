@@ -1,7 +1,7 @@
-"""Rates of this version on this machine, by part: environments, searches, shipped networks at leaves, and learning.
+"""Rates of this version on this machine, by part: environments, searches, shipped networks at leaves, training.
 
-`rates_of` is what `leafwise bench GAME` shows: each rate the best of repeats, on one core if nothing else is said, after
-compilation. How fast leafwise starts is in `processes`; two versions are compared in `comparing`.
+`leafwise bench GAME` prints `rates_of`: each rate is the best of repeats, after compilation, on one core unless stated otherwise.
+`processes` measures starts, and `comparing` two versions.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.network import torch_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
-from leafwise.training.batches import NOBODY, How, SideBySide
+from leafwise.training.batches import NOBODY, PlayOptions, SideBySide
 from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import MOVES, Trainer, kernels, new_trainer
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder
+from leafwise.training.selfplay.games import SearchRecorder
 
-Yardstick = Callable[[State, int], tuple[dict[int, float], int]]
+ReferenceSearch = Callable[[State, int], tuple[dict[int, float], int]]
 
 
 def rates_of(game: Game, part: str, seconds: float) -> dict[str, float]:
-    """Returns rates of a part by name, each measured for about so many seconds; {} where a game has nothing to measure."""
+    """Returns rates of a part by name, each measured for about so many seconds; {} if there is nothing to measure."""
     if part == "start":
         return start_seconds(game)
     measure = {"envs": bench_envs, "search": bench_search, "models": bench_models, "training": bench_training}[part]
@@ -53,7 +53,7 @@ def rates_of(game: Game, part: str, seconds: float) -> dict[str, float]:
 
 
 def least(measure: Callable[[], float], seconds: float) -> float:
-    """Returns the least time that repeated calls of `measure` return, at least one, for about `seconds`."""
+    """Returns the minimum that repeated calls of `measure` return, at least one, for about `seconds`."""
     best, end = float("inf"), perf_counter() + seconds
     while True:
         best = min(best, measure())
@@ -62,7 +62,7 @@ def least(measure: Callable[[], float], seconds: float) -> float:
 
 
 def best_time(work: Callable[[], object], seconds: float) -> float:
-    """Returns the least time in seconds of repeated calls of `work`, at least one, for about `seconds`."""
+    """Returns the minimum time in seconds of repeated calls of `work`, at least one, for about `seconds`."""
 
     def measure() -> float:
         start = perf_counter()
@@ -75,28 +75,28 @@ def best_time(work: Callable[[], object], seconds: float) -> float:
 SIZES = (1, 64, 1024)
 """Sizes of the batches of environments."""
 ACTIONS = 1024
-"""How many steps of actions are drawn beforehand, so that drawing them is not measured."""
+"""Steps of actions that are drawn in advance, so that drawing them is not measured."""
 
 
 def bench_envs(game: Game, seconds: float = 1.0) -> dict[str, float]:
     """Returns actions per second by name: `single` (GameEnv) and `batch_1`, `batch_64`, `batch_1024` (GameVectorEnv).
 
-    Batches start anew in the same step, that of `batch_1024_next_step` in the next one, where an action does nothing and is not
-    counted. These two are measured in turns, so that the load of the machine meets both.
+    Batches reset in the same step. `batch_1024_next_step` resets in the next one, where an action does nothing and does not count.
+    These two are measured in turns, so that the load of the machine affects both.
     """
-    found = dict(zip(["single"], bench_steps([GameEnv(game)], (), seconds), strict=True))
+    rates = dict(zip(["single"], bench_steps([GameEnv(game)], (), seconds), strict=True))
     for n in SIZES:
         envs = {f"batch_{n}": GameVectorEnv(n, game, autoreset_mode="SameStep")}
         if n == SIZES[-1]:
             envs[f"batch_{n}_next_step"] = GameVectorEnv(n, game)
-        found |= zip(envs, bench_steps(list(envs.values()), (n,), seconds), strict=True)
-    return found
+        rates |= zip(envs, bench_steps(list(envs.values()), (n,), seconds), strict=True)
+    return rates
 
 
 def bench_steps(envs: list[Any], shape: tuple[int, ...], seconds: float) -> list[float]:
     """Returns actions per second of environments, single ones, (), or batches of n, (n,), each measured for about `seconds`.
 
-    Infos, masks and new starts are part of it, choosing actions is not.
+    Infos, masks and resets are included, the choice of actions is not.
     """
     stepping = [steps_of(env, shape) for env in envs]
     for step in stepping:
@@ -109,7 +109,7 @@ def bench_steps(envs: list[Any], shape: tuple[int, ...], seconds: float) -> list
 
 
 def steps_of(env: Any, shape: tuple[int, ...]) -> Callable[[], float]:
-    """Returns what steps an environment many times and returns its seconds per action."""
+    """Returns a function that steps an environment many times and returns the seconds per action."""
     _, info = env.reset(seed=0)
     n = math.prod(shape)
     calls = min(ACTIONS, max(16, 65536 // n))
@@ -134,14 +134,14 @@ def steps_of(env: Any, shape: tuple[int, ...]) -> Callable[[], float]:
 
 
 def room_bench(game: Game) -> Any:
-    """Returns the module `bench` of a game's room, None where there is none.
+    """Returns the module `bench` of a game's package, None if there is none.
 
-    What it may have for benchmarks of searches:
-    - `POSITIONS`, name -> text: where the game as it is by default is searched instead of at its start; on the last of them
-      options are measured.
-    - `yardsticks(game)`, leaf's name -> (state, depth) -> (value by action, leaves): searches written by hand, to hold the
-      engine against.
-    - `bench_baselines(seconds)` -> rates by name: other people's programs.
+    It may define these for benchmarks of searches:
+    - `POSITIONS`, name -> text: positions at which the default variant is searched instead of its start; options are measured
+      at the last one.
+    - `reference_searches(game)`, leaf's name -> (state, depth) -> (value by action, leaves): searches written by
+      hand, for comparison.
+    - `bench_baselines(seconds)` -> rates by name: rates of other people's programs.
     """
     return importlib.import_module(f"{game.module}.bench") if (game.room / "bench.py").exists() else None
 
@@ -152,8 +152,8 @@ def positions(game: Game) -> dict[str, State]:
     return {name: game.parse(text) for name, text in texts.items()} or {"start": game.new(0)}
 
 
-def bench_yardsticks(
-    game: Game, yardsticks: Mapping[str, Yardstick], seconds: float = 0.2, depths: tuple[int, ...] = (2, 3, 4, 5)
+def bench_reference_searches(
+    game: Game, searches: Mapping[str, ReferenceSearch], seconds: float = 0.2, depths: tuple[int, ...] = (2, 3, 4, 5)
 ) -> dict[str, float]:
     """Returns leaves per second of the engine, and its time over that of searches written by hand.
 
@@ -161,23 +161,23 @@ def bench_yardsticks(
     difference raises ArithmeticError.
     """
     rates = {}
-    for leaf, yardstick in yardsticks.items():
-        for place, state in positions(game).items():
+    for leaf, reference in searches.items():
+        for position, state in positions(game).items():
             for depth in depths:
                 search = Search(game, game.score(leaf), depth)
-                found = search(state)
-                values, leaves = yardstick(state, depth)
-                if leaves != found.leaves or any(abs(values[a] - v) > 1e-9 * abs(v) for a, v in found.values.items()):
-                    raise ArithmeticError(f"expected equal trees and values, got {values} and {found.values}")
-                own = best_time(partial(search, state), seconds)
-                name = f"{leaf}/{place}/depth={depth}"
-                rates[name] = leaves / own
-                rates[f"{name} time ratio"] = own / best_time(partial(yardstick, state, depth), seconds)
+                result = search(state)
+                values, leaves = reference(state, depth)
+                if leaves != result.leaves or any(abs(values[a] - v) > 1e-9 * abs(v) for a, v in result.values.items()):
+                    raise ArithmeticError(f"expected equal trees and values, got {values} and {result.values}")
+                time = best_time(partial(search, state), seconds)
+                name = f"{leaf}/{position}/depth={depth}"
+                rates[name] = leaves / time
+                rates[f"{name} time ratio"] = time / best_time(partial(reference, state, depth), seconds)
     return rates
 
 
 SIMULATIONS = 1000
-"""Simulations of a tree search that is measured."""
+"""Simulations of each measured tree search."""
 BARE: dict[str, Any] = {"pruning": True, "table_mb": 0, "ordering": ()}
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {"pruning": False, "table_mb": 0},
@@ -194,11 +194,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "the same, one value": {"pruning": True, "table_mb": 16, "all_values": False},
     "the same, one value, width 3": {"pruning": True, "table_mb": 16, "all_values": False, "width": 3},
 }
-"""Options of `Search` that are measured; all but the cutoff and the width are exact."""
+"""Options of `Search` to measure; all are exact but the cutoff and the width."""
 APPROXIMATE = ("cutoff 0.001", "the same, one value, width 3")
 
 MOST_LEAVES = 200_000
-"""Options are measured at the greatest depth whose plain search values fewer leaves."""
+"""Options are measured at the maximum depth whose plain search values fewer leaves."""
 
 
 def bench_options(game: Game, state: State, depth: int, seconds: float = 0.5) -> dict[str, float]:
@@ -213,23 +213,23 @@ def bench_options(game: Game, state: State, depth: int, seconds: float = 0.5) ->
     of_plain = 0.0
     for name, options in OPTIONS.items():
         search = Search(game, game.score(), depth, nodes=0, **options)
-        found = search(state)
-        error = abs(found.value - plain.value)
+        result = search(state)
+        error = abs(result.value - plain.value)
         if name not in APPROXIMATE and error > 1e-9 * max(1.0, abs(plain.value)):
-            raise ArithmeticError(f"{name}: expected the value {plain.value!r}, got {found.value!r}")
+            raise ArithmeticError(f"{name}: expected the value {plain.value!r}, got {result.value!r}")
         best = best_time(partial(search, state), seconds)
         of_plain = of_plain or best
-        rates[f"{name} nodes/s"] = found.nodes / best
-        rates[f"{name} leaves/s"] = found.leaves / best
+        rates[f"{name} nodes/s"] = result.nodes / best
+        rates[f"{name} leaves/s"] = result.leaves / best
         rates[f"{name} time ratio"] = best / of_plain
-        rates[f"{name} node ratio"] = found.nodes / plain.nodes
-        rates[f"{name} leaf ratio"] = found.leaves / plain.leaves
+        rates[f"{name} node ratio"] = result.nodes / plain.nodes
+        rates[f"{name} leaf ratio"] = result.leaves / plain.leaves
         rates[f"{name} error"] = error
     return rates
 
 
 def measured_depth(game: Game, state: State) -> int:
-    """Returns the greatest depth, at most 12, whose plain search values at most MOST_LEAVES leaves."""
+    """Returns the maximum depth, up to 12, at which a plain search values at most MOST_LEAVES leaves."""
     depth, leaves = 1, [1]
     while depth < 12:
         leaves.append(Search(game, game.score(), depth, nodes=0, **OPTIONS["plain"])(state).leaves)
@@ -240,17 +240,17 @@ def measured_depth(game: Game, state: State) -> int:
 
 
 CLOCK = 0.2
-"""Seconds in which the depth reached is measured."""
+"""Time limit in seconds when the depth is measured."""
 
 
 RARE = 0.25
-"""Outcomes of chance less probable than this are then valued at once, in two-player games."""
+"""In two-player games less probable outcomes are then valued at once."""
 
 
 def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]:
-    """Returns nodes per second and the median depth reached in `CLOCK` seconds of it, by leaf.
+    """Returns nodes per second and the median depth within `CLOCK` seconds, by leaf.
 
-    The search considers the fewest actions that the game can name; positions are the start and three of random games.
+    The search considers the game's smallest set of candidates. Positions are the start and three from random games.
     """
     rates: dict[str, float] = {}
     positions = [game.new(1), *islice(random_positions(game, 1, (6, 18)), 3)]
@@ -260,17 +260,17 @@ def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]
         search = Search(
             game, leaf, None, seconds=CLOCK, clock="cpu", candidates=fewest, rare=rare, all_values=False, nodes=0
         )
-        found = [search(state) for state in positions]
-        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
-        rates[f"{name}/median depth in {CLOCK:g} s"] = median(r.depth for r in found)
+        results = [search(state) for state in positions]
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in results) / sum(r.seconds for r in results)
+        rates[f"{name}/median depth in {CLOCK:g} s"] = median(r.depth for r in results)
     return rates
 
 
 def bench_threads(game: Game, seconds: float, at_least: float = 0.05) -> dict[str, float]:
-    """Returns how many times as fast as one thread two threads search the start.
+    """Returns the speed-up of two threads over one in a search of the start.
 
-    The depth is the first at which one thread takes `at_least` seconds; nothing is told of a game that takes less at depth 12.
-    Both are timed in turns, the best of repeats each, so that the load of the machine meets both.
+    The depth is the first at which one thread takes `at_least` seconds; {} if depth 12 takes less. Both are timed in turns, the
+    best of repeats each, so that the load of the machine affects both.
     """
     state, depth = game.new(0), 1
     Search(game, game.score(), depth, nodes=0)(state)  # loads the compiled code
@@ -290,18 +290,20 @@ def bench_threads(game: Game, seconds: float, at_least: float = 0.05) -> dict[st
 def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     """Returns rates of searches: by leaf, position and depth, by option (`bench_options`), and against the clock.
 
-    A room that brings searches written by hand has the engine held against them instead of the first.
+    If the game's package has reference searches, they replace the first kind.
     """
     room = room_bench(game)
-    yardsticks = room.yardsticks(game) if hasattr(room, "yardsticks") and not game.given_options else {}
+    reference_searches = (
+        room.reference_searches(game) if hasattr(room, "reference_searches") and not game.given_options else {}
+    )
     state = list(positions(game).values())[-1]
     depth = measured_depth(game, state)
-    if yardsticks:
-        rates = bench_yardsticks(game, yardsticks, seconds)
+    if reference_searches:
+        rates = bench_reference_searches(game, reference_searches, seconds)
     else:
         rates = bench_leaves(game, game.score(), seconds, min(depth, 3))
-    found = bench_options(game, state, depth, seconds)
-    rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
+    by_option = bench_options(game, state, depth, seconds)
+    rates |= {f"depth={depth}/{name}": rate for name, rate in by_option.items()}
     rates |= bench_threads(game, seconds)
     rates |= bench_simulations(game, game.score(), seconds)
     if game.search.candidates:
@@ -312,27 +314,26 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
 
 
 def bench_simulations(game: Game, leaf: Evaluator, seconds: float = 0.2) -> dict[str, float]:
-    """Returns what Monte Carlo tree search makes a second at each position with a new tree, simulations and the values of leaves
-    that its new nodes take."""
+    """Returns rates of Monte Carlo tree search at each position with a new tree: simulations, and leaves valued."""
     rates = {}
-    for place, state in positions(game).items():
+    for position, state in positions(game).items():
         search = Mcts(game, leaf, simulations=SIMULATIONS, reuse=False, proofs=False)  # which might end it sooner
         leaves = search(state).leaves
         each = best_time(partial(search, state), seconds)
-        rates[f"{leaf.name}/{place}/simulations/s"] = SIMULATIONS / each
-        rates[f"{leaf.name}/{place}/leaves/s by simulations"] = leaves / each
+        rates[f"{leaf.name}/{position}/simulations/s"] = SIMULATIONS / each
+        rates[f"{leaf.name}/{position}/leaves/s by simulations"] = leaves / each
     return rates
 
 
 def bench_leaves(game: Game, leaf: Evaluator, seconds: float, deepest: int, at_least: int = 0) -> dict[str, float]:
-    """Returns leaves per second at each position, at depth 1 and deeper; `at_least`: at the first depth that has so many."""
+    """Returns leaves per second at each position and depth; with `at_least` at the first depth that has so many."""
     rates = {}
-    for place, state in positions(game).items():
+    for position, state in positions(game).items():
         for depth in range(1, deepest + 1):
             search = Search(game, leaf, depth, nodes=0)
             leaves = search(state).leaves
             if leaves >= at_least or depth == deepest:
-                rates[f"{leaf.name}/{place}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
+                rates[f"{leaf.name}/{position}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
                 if at_least:
                     break
     return rates
@@ -349,8 +350,7 @@ def shipped(game: Game) -> Evaluator | None:
 
 
 def bench_models(game: Game, seconds: float = 0.2) -> dict[str, float]:
-    """Returns what searches with the shipped network make a second, leaves by position and depth, and simulations; {} for a game
-    without one."""
+    """Returns rates of searches with the shipped network: leaves by position and depth, and simulations; {} without a network."""
     evaluator = None if game.given_options else shipped(game)
     if evaluator is None:
         return {}
@@ -366,14 +366,13 @@ SETS = {
 LARGEST = "shipped"
 STEP = 20_000
 PIECE = 500
-"""Positions of self-play recorded at a time."""
+"""Positions of self-play in one piece."""
 WARM_UP_MOVES = 2_000_000
-"""Moves before the clock starts: games of beginners are short and touch other weights than later ones."""
+"""Moves before the clock starts: early games are short and use other weights than later ones."""
 
 
 def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
-    """Returns training moves a second by tuple set and actors, and positions a second of self-play, measured for `seconds` each;
-    {} for a game without any of these."""
+    """Returns rates of training: moves a second by tuple set and actors, positions a second of self-play; {} without these."""
     rates: dict[str, float] = {}
     evaluator = shipped(game)
     if game.search.candidates and evaluator:
@@ -387,14 +386,14 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
 
 
 BATCH, WHOLE = 256, 1024
-"""Positions that a module alone is handed at once, and games of a piece of self-play."""
+"""Batch size of a module alone, and games of a piece of self-play."""
 
 
 def bench_modules(game: Game, seconds: float) -> dict[str, float]:
-    """Returns leaves a second of processor time that torch modules value, by module: in self-play at depth 1, alone in batches, and
-    the share of the one in the other; {} where none learns, or without torch.
+    """Returns leaves that torch modules value per processor second, by module; {} without a torch method or torch.
 
-    Self-play is whole pieces of games, which takes longer than `seconds`.
+    There are three figures: in self-play at depth 1, alone in batches, and their ratio. Self-play runs whole pieces of games, which
+    takes longer than `seconds`.
     """
     if not (find_spec("torch") and game.players == 2 and "planes" in game.view_names):
         return {}
@@ -410,7 +409,7 @@ def bench_modules(game: Game, seconds: float) -> dict[str, float]:
         )
         inputs = torch.from_numpy(network.describe(rows, game.tables())[0])
         games = SideBySide(game, [network.evaluator(name)], 1)
-        how = How(np.full(WHOLE, 12)), np.full(WHOLE, NOBODY)
+        how = PlayOptions(np.full(WHOLE, 12)), np.full(WHOLE, NOBODY)
         games.play(np.arange(1, dtype=np.uint64), how[1], how[0])
         games.searches[0].asked, calls = 0, 0
         with torch.inference_mode():
@@ -427,11 +426,11 @@ def bench_modules(game: Game, seconds: float) -> dict[str, float]:
 
 
 def bench_td(game: Game, name: str, seconds: float) -> dict[str, float]:
-    """Returns moves a second of one actor with a set of tuples, and of two with the largest, where there are cores for them.
+    """Returns moves a second of one actor with a set of tuples; for the largest set also of two, if there are two cores.
 
-    Actors play and learn at once over the same tables, a thread each.
+    Actors share the tables, and each plays and learns in its own thread.
     """
-    network = NTupleNetwork.create(game, Shape(parse_tuples(SETS[name])))
+    network = NTupleNetwork.create(game, NTupleShape(parse_tuples(SETS[name])))
     T, run = game.tables(network.evaluator(name)), kernels(network).td_games
     options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, T
     trainers = [new_trainer(game, key) for key in (1, 2)]
@@ -456,19 +455,19 @@ def bench_td(game: Game, name: str, seconds: float) -> dict[str, float]:
 
 
 def learns_by_selfplay(game: Game) -> bool:
-    """Returns whether self-play is a way to learn the game."""
+    """Whether a game can be learned by self-play."""
     return "sparse" in game.features and (game.players == 2 or game.return_range == (0.0, 1.0))
 
 
 def bench_selfplay(game: Game, seconds: float) -> dict[str, float]:
-    """Returns positions recorded by self-play a second of processor time, by what limits its searches; {} where none is played."""
+    """Returns positions that self-play records per processor second, by the limit of its searches; {} without self-play."""
     if not learns_by_selfplay(game):
         return {}
     rates: dict[str, float] = {}
     for depth, nodes in ((1, 0), (2, 0)) if game.players == 2 else ((1, 30),):
         config = selfplay.Config(game=game.name, plies=12 if game.players == 2 else 0, depth=depth, nodes=nodes)
         network = random_network(game, config.hidden)
-        recorder = Recorder([game], network, config, positions=PIECE)
+        recorder = SearchRecorder([game], network, config, positions=PIECE)
         recorder.warm()
         recorded, key, start = 0, 0, process_time()
         while not key or process_time() - start < seconds:

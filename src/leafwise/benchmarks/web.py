@@ -1,6 +1,6 @@
-"""How long the page of `leafwise web` waits: for an answer on a connection that is kept open, and for a click in each variant.
+"""Waiting times of the page of `leafwise web`: for an answer on an open connection, and for a click in each variant.
 
-A click is one move and the chance that follows, as the page asks for them, in a process that has the rules.
+A click is one move with the following chance, as the page requests it, in a process with the rules loaded.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import games, ids_of
 
 TIMES = 100
-"""Answers and clicks of which the quickest counts."""
+"""Repeats of answers and clicks; the fastest counts."""
 
 
 def least(work: Callable[[], object], clock: Callable[[], float]) -> float:
-    """Returns the milliseconds that work takes at least."""
+    """Returns the minimum time of some work in milliseconds."""
     times = []
     for _ in range(TIMES):
         start = clock()
@@ -48,7 +48,7 @@ def served() -> Iterator[str]:
 
 
 def connection_waits() -> dict[str, float]:
-    """Returns milliseconds of the clock that a small answer takes on a connection that is kept open, and that over a new one's."""
+    """Returns the wall time of a small answer on an open connection in ms, and its ratio to a new connection."""
     with served() as address:
         kept = HTTPConnection(address)
 
@@ -72,27 +72,27 @@ def connection_waits() -> dict[str, float]:
 
 
 def click(game: str, options: dict[str, Any]) -> Callable[[], object]:
-    """Returns a click in a new game, its rules loaded."""
+    """Returns a function that makes a click in a new game with its rules loaded."""
     from leafwise.web.games import tell_state
     from leafwise.web.requests import StateRequest
     from leafwise.web.workers import JobContext
 
     context = JobContext(lambda message: None)
     first = tell_state(StateRequest(game=game, options=options, seed=1), context)
-    asked = StateRequest(game=game, options=options, text=first["text"], moves=first["actions"][:1], seed=2)
-    return lambda: tell_state(asked, context)
+    request = StateRequest(game=game, options=options, text=first["text"], moves=first["actions"][:1], seed=2)
+    return lambda: tell_state(request, context)
 
 
 def web_waits() -> dict[str, float]:
-    """Returns what is waited for, by name; a click in a variant also over that in the game's first one."""
-    found = connection_waits()
+    """Returns waiting times by name; clicks also as a ratio to the game's first variant."""
+    waits = connection_waits()
     for game in games():
         usual = ""
         for name, options in ids_of(game).items():
-            found[f"ms of the processor, a click in {name}"] = now = least(
+            waits[f"ms of the processor, a click in {name}"] = now = least(
                 click(game, dict(options)), time.process_time
             )
             if usual:
-                found[f"a click in {name} / in {usual}"] = now / found[f"ms of the processor, a click in {usual}"]
+                waits[f"a click in {name} / in {usual}"] = now / waits[f"ms of the processor, a click in {usual}"]
             usual = usual or name
-    return found
+    return waits

@@ -1,4 +1,4 @@
-"""Searches positions, or every move of a game: the value of each action, the principal line, nodes and time."""
+"""Searches positions, or every move of a game: action values, principal variation, nodes and time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
-from leafwise.cli import OutputFile, Report, asked_lines, command, folder_of, positions_of, print_json, records_of
+from leafwise.cli import OutputFile, Report, command, folder_of, input_lines, positions_of, print_json, records_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import texts_of
 from leafwise.envs.core.ranges import Range
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def options_help() -> str:
-    """Returns the help of --options: what a search is told besides, read without importing it."""
+    """Returns the help of --options, read without importing the search."""
     texts = texts_of(folder_of("search") / "search_options.py", "SearchOptions", without="in_text")
-    told = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
-    return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *told])
+    lines = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
+    return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *lines])
 
 
 OPTIONS_HELP = options_help()
@@ -36,10 +36,10 @@ OPTIONS_HELP = options_help()
 class Config:
     """Searches a position and prints the value of each action, for the player to move.
 
-    A position is the game's own text, or --moves from the start, or both; without either it is the start. Many positions, one a
-    line, come from --file or standard input, and give one JSON object a line each. `leafwise analyze --game FILE` reads games
-    that were written with --save and tells what each move gave away, by the exact solver where it answers unless a search is asked
-    for; with --review it tells the course of the game.
+    A position is the game's own text, --moves from the start, or both; by default it is the start. --file or standard input may
+    hold many positions, one a line; each gives one JSON object. `leafwise analyze --game FILE` reads games that were written with
+    --save and shows the loss of each move, by the exact solver if it answers in time and no search is asked for. With --review it
+    shows the course of the game.
 
     Examples:
       leafwise analyze threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2" --next 1
@@ -53,7 +53,7 @@ class Config:
     """Position in the game's own text, or a board in lines, as lists or as NumPy prints it; for
     Threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2", with more words as options."""
     moves: str = ""
-    """Moves from there, `4453`, "d, d, e" or "0-1 2-3"; where chance acts in between, what it did by name: "SE 1,1 1,2"."""
+    """Moves from there, `4453`, "d, d, e" or "0-1 2-3", with outcomes of chance by name in between: "SE 1,1 1,2"."""
     leaf: str = ""
     """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the shipped network, else the
     game's score)."""
@@ -62,18 +62,18 @@ class Config:
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
     simulations: Annotated[int, Range(0)] = 0
-    """Monte Carlo tree search with at most so many simulations (0: depth-limited search). Of a position, not of games."""
+    """Simulations of a Monte Carlo tree search (0: depth-limited search). Only for positions, not for games."""
     options: Annotated[str, tyro.conf.arg(help=OPTIONS_HELP)] = ""
     single: bool = False
-    """Tell single actions where people think in whole turns, as in backgammon."""
+    """Show single actions in games with whole turns, as backgammon."""
     file: str = ""
     """File of positions, one a line; - is standard input."""
     review: bool = False
-    """With --game: look back on each game, what it was worth at every decision and the three decisions that cost most."""
+    """With --game: review each game, with its value at every decision and the three worst decisions."""
     svg: OutputFile = ""
-    """With --review: file for a picture of it."""
+    """With --review: file for a picture of the review."""
     overwrite: bool = False
-    """Write the file of --svg anew if it is there already."""
+    """Overwrite the file of --svg if it exists."""
     json: bool = False
     """Print one JSON object."""
     game_file: tyro.conf.Suppress[str] = ""
@@ -95,7 +95,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
         return
     from leafwise.analysis import position_json, read_position
 
-    lines = asked_lines(config.file, given)
+    lines = input_lines(config.file, given)
     if lines is None:
         yield from analyze_position(game, config)
         return
@@ -109,20 +109,20 @@ def main(config: Config, game: Game) -> Iterator[Report]:
 
 
 def refuse_chance(state: State, config: Config) -> None:
-    """Ends the command where simulations are asked to begin with chance."""
+    """Raises ValueError if --simulations are asked for at a chance node."""
     if config.simulations and state.is_chance:
-        raise UserError(f"expected a decision for --simulations, got chance acting ({state.stage}): {state}")
+        raise UserError(f"expected a decision for --simulations, got a chance stage ({state.stage}): {state}")
 
 
 def made_analyst(game: Game, config: Config) -> Analyst:
-    """Returns the search that a command asks for."""
+    """Returns the search of the options."""
     from leafwise.analysis import analyst_of
 
     return analyst_of(game, config.leaf, config.depth, config.seconds, config.options, config.simulations)
 
 
 def analyze_position(game: Game, config: Config) -> Iterator[Report]:
-    """Searches one position and tells what is found."""
+    """Searches one position and reports the result."""
     from leafwise.analysis import position_json, position_lines, read_position, turn_values
     from leafwise.envs.core.play.by_name import is_board
 
@@ -130,7 +130,7 @@ def analyze_position(game: Game, config: Config) -> Iterator[Report]:
     refuse_chance(state, config)
     analyst = made_analyst(game, config)
     if not config.position and game.start().is_chance:
-        yield "no position given: the start of the game of seed 0\n"
+        yield "no position given: the start of a game with seed 0\n"
     result = analyst(state)
     text = config.position if is_board(config.position) and not config.moves else str(state)
     turns = {} if config.single else turn_values(result, analyst)
@@ -138,7 +138,7 @@ def analyze_position(game: Game, config: Config) -> Iterator[Report]:
 
 
 def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]:
-    """Searches every move of games and tells what each gave away; or looks back on each game, and draws the only one if asked."""
+    """Reports the loss of every move of games, or reviews each game, and draws a single one if asked."""
     from leafwise.envs.core.files import write_named
     from leafwise.review import as_json, game_lines, lines, picture, review, reviewed_moves
 
@@ -151,10 +151,10 @@ def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]
             analysts[record.game] = made_analyst(record.game, config)
         analyst = analysts[record.game]
         if config.review:
-            found = review(record, analyst, exact)
-            yield {"game": number, **as_json(found)}, lines(found)
+            course = review(record, analyst, exact)
+            yield {"game": number, **as_json(course)}, lines(course)
             if config.svg:
-                write_named(Path(config.svg), picture(found).svg().encode())
+                write_named(Path(config.svg), picture(course).svg().encode())
         elif config.json:
             yield from (({"game": number, **one.as_json()}, ()) for one in reviewed_moves(record, analyst, exact=exact))
         else:

@@ -1,4 +1,4 @@
-"""Lets players of a two-player game meet, every two of them, and rates them: Elo with errors."""
+"""Plays a round robin of a two-player game and rates the players: Elo with errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Config:
-    """Plays a round robin: every two players meet, from random openings, each opening played from both seats.
+    """Plays a round robin: every pair of players meets, from random openings, each opening from both seats.
 
     Players: random, greedy:LEAF, search:LEAF,depth=3, search:LEAF,seconds=0.1 and the game's own (solver, minimax, dfs);
-    a leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file. A player that crashes, thinks too
-    long or chooses no legal action loses that game and is named; the others go on.
+    a leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file. A player that crashes, exceeds its
+    time or chooses an illegal action loses that game and is named; the tournament goes on.
 
     Examples:
       leafwise arena cassis random greedy best --games 20
@@ -37,33 +37,33 @@ class Config:
     players: tyro.conf.Positional[tuple[str, ...]]
     """Two players or more."""
     games: int = 200
-    """Games of every two players; even."""
+    """Games of every pair of players; even."""
     openings: int = 0
     """Different openings (0: one per two games)."""
     plies: int = -1
-    """Random moves of an opening (-1: 4, or none in games of chance)."""
+    """Random moves of an opening (-1: 4, or none in games with chance)."""
     seed: int = FINAL_SEED
     """Seed of the first opening and its games' chance."""
     seconds: float = 60.0
-    """Longest time a player may take for a move; the first time, loading it may take two minutes more."""
+    """Time limit of a move; the first move has two minutes more to load code."""
     processes: int = 1
     """Games played at the same time."""
     cluster: str = ""
     """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
     or HOST:PORT."""
     json: str = ""
-    """File for all results, written as games end; - prints the figures as one JSON object."""
+    """File for all results, updated after every game; - prints the figures as one JSON object."""
     resume: bool = False
-    """Go on with what the file of --json holds; more games and players may be asked for than before."""
+    """Continue the tournament of the file of --json; it may have more games and players than before."""
     save: OutputFile = ""
-    """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
-    --resume those played now are added."""
+    """File for the games: every move and outcome of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
+    --resume new games are added."""
     overwrite: bool = False
-    """Write the file of --save anew if it is there already."""
+    """Overwrite the file of --save if it exists."""
 
 
 def number(value: float | None, form: str) -> str:
-    """Returns a number as text, a dash where there is none."""
+    """Returns a number as text, "-" for None."""
     return "-" if value is None else format(value, form)
 
 
@@ -82,11 +82,11 @@ def tables(tournament: Tournament, figures: dict[str, Any]) -> Iterator[str]:
     )
     if len(tournament.positions) < tournament.openings:
         yield (
-            f"  only {len(tournament.positions)} of the {tournament.openings} openings asked for differ by more than a symmetry"
+            f"  only {len(tournament.positions)} of the {tournament.openings} requested openings differ by more than a symmetry"
         )
     if figures["counted"] < done:
         yield (
-            f"  {figures['counted']} games differ, the others are the same again and do not count: their players draw nothing"
+            f"  {figures['counted']} games differ; the others are repetitions and do not count: their players draw nothing"
         )
     width = max(6, *(len(line["player"]) for line in figures["standings"]))
     pays = tournament.game.stake > 1
@@ -161,5 +161,5 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     yield {**tournament.settings(), **counts, **figures}, tables(tournament, figures)
     if interrupted:
         raise Interrupted(
-            f"continue with --json {file} --resume" if file else "nothing was kept: --json FILE keeps games"
+            f"continue with --json {file} --resume" if file else "nothing was saved: --json FILE saves games"
         )

@@ -15,15 +15,15 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 
 if TYPE_CHECKING:
-    from leafwise.benchmarks.comparing import Compared
+    from leafwise.benchmarks.comparing import Comparison
     from leafwise.envs.core.contract.game import Game
 
 START, COMPILE, WEB, ONNX = "start", "compile", "web", "onnx"
-"""What is measured of no game."""
+"""Measurements without a game."""
 PARTS = ("start", "envs", "search", "models", "training")
-"""Parts of the house whose rates are measured: those of `leafwise.benchmarks.rates`."""
+"""Parts of the package with rates in `leafwise.benchmarks.rates`."""
 COMPARED = ("envs", "search", "models", "training", "warmup")
-"""Parts in which versions are compared: those of `leafwise.benchmarks.comparing`."""
+"""Parts that `leafwise.benchmarks.comparing` compares between versions."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,17 @@ class Config:
     """
 
     game: tyro.conf.Positional[str]
-    """Name of the game. Alone: `start`, how long leafwise takes to start, as multiples of what it is compared with; `compile`, what
-    its own way of compiling saves; `web`, how long the page of `leafwise web` waits; `onnx`, the speed of an ONNX file as a leaf,
-    as a share of ONNX Runtime's own."""
+    """Name of the game. Or, without a game: `start`, the time of starts as multiples of other imports; `compile`, what the
+    package's own linking saves; `web`, how long the page of `leafwise web` waits; `onnx`, the speed of an ONNX leaf as a share of
+    ONNX Runtime's own."""
     part: tyro.conf.Positional[str] = ""
     """What to measure: start, envs, search, models or training (default: all); with --compare envs, search, models, training or
     warmup."""
     seconds: Annotated[float, Range(0, 3600, above=True)] = 0.5
     """Time per measurement, in seconds."""
     compare: str = ""
-    """A commit, or the path of an interpreter or an environment: that version and this one are measured in turns; says what is
-    slower by more than the noise."""
+    """A commit, or the path of an interpreter or an environment. That version and this one are measured in turns, and the report
+    names what is slower by more than the noise."""
     json: bool = False
     """Print one JSON object: rates by name."""
 
@@ -54,7 +54,7 @@ class Config:
 
 
 def lines(rates: Mapping[str, float]) -> Iterator[str]:
-    """Yields rates by name for people."""
+    """Yields rates by name as lines of text."""
     for name, rate in rates.items():
         yield f"{rate:16,.2f}  {name}" if rate < 100 else f"{rate:16,.0f}  {name}"
 
@@ -63,17 +63,17 @@ def versions(config: Config, game: Game) -> Iterator[Report]:
     """Compares another version with this one."""
     from leafwise.benchmarks.comparing import compare
 
-    found: dict[str, Compared] = {}
+    compared: dict[str, Comparison] = {}
     for name, one in compare(game, config.compare, config.seconds, part=config.part):
         if isinstance(one, str):
             yield f"{name}: {one}"
             continue
-        found[name] = one
+        compared[name] = one
         times = f"{one.before * 1e6:,.2f} us before, {one.now * 1e6:,.2f} us now"
         yield f"{one.ratio:8.3f}  ({one.low:.3f} to {one.high:.3f})  {one.verdict:7s} {name}: {times}"
-    slower = ", ".join(name for name, one in found.items() if one.verdict == "slower")
-    told = {name: {**vars(one), "verdict": one.verdict} for name, one in found.items()}
-    yield told, [f"slower by more than the noise: {slower or 'nothing'}"]
+    slower = ", ".join(name for name, one in compared.items() if one.verdict == "slower")
+    as_json = {name: {**vars(one), "verdict": one.verdict} for name, one in compared.items()}
+    yield as_json, [f"slower by more than the noise: {slower or 'nothing'}"]
 
 
 @command(Config)
@@ -88,8 +88,8 @@ def main(config: Config, game: Game | None = None) -> Iterator[Report]:
 
         tell = partial(print, file=sys.stderr)
         works = {START: start_ratios, COMPILE: lambda: compile_costs(tell), WEB: web_waits, ONNX: onnx_ratios}
-        found = works[config.game]()
-        rates = {f"{config.game}/{name}": rate for name, rate in found.items()}
+        measured = works[config.game]()
+        rates = {f"{config.game}/{name}": rate for name, rate in measured.items()}
         yield rates, lines(rates)
         return
     known = COMPARED if config.compare else PARTS
@@ -105,7 +105,7 @@ def main(config: Config, game: Game | None = None) -> Iterator[Report]:
     rates = {}
     for part in PARTS:
         if config.part in ("", part):
-            found = {f"{part}/{name}": rate for name, rate in rates_of(game, part, config.seconds).items()}
-            yield from lines(found)
-            rates |= found
+            measured = {f"{part}/{name}": rate for name, rate in rates_of(game, part, config.seconds).items()}
+            yield from lines(measured)
+            rates |= measured
     yield rates, ()

@@ -20,9 +20,9 @@ class Config:
 
     A set is a folder with runs in it, as `leafwise train GAME --seeds 5` writes one,
     or with several such folders. All runs play the same games; all sets have the same
-    games. Printed are the interquartile mean of each set, the probability that a run
-    of one is better than a run of the other, and which share of the runs is above
-    each score, with 95 % intervals by a bootstrap over runs, stratified by games
+    games. The command prints the interquartile mean of each set, the probability that
+    a run of one set is better than a run of another, and the share of runs above each
+    score. The 95 % intervals come from a bootstrap over runs, stratified by games
     (Agarwal et al. 2021).
 
     Examples:
@@ -33,7 +33,7 @@ class Config:
     sets: tyro.conf.Positional[tuple[Path, ...]]
     """Folders of runs."""
     player: str = "search:RUN,depth=1"
-    """Player that a run is judged by; RUN stands for its folder."""
+    """Player that evaluates a run; RUN stands for its folder."""
     opponent: str = "greedy"
     """Player on the other side, in two-player games."""
     games: int = 200
@@ -47,7 +47,7 @@ class Config:
     picture: OutputFile = ""
     """PNG to draw (needs matplotlib)."""
     overwrite: bool = False
-    """Write the picture anew if it is there already."""
+    """Overwrite the picture if it exists."""
     json: bool = False
     """Print one JSON object."""
 
@@ -57,20 +57,20 @@ LEVELS = 9
 
 
 def figures(config: Config) -> dict[str, Any]:
-    """Returns the figures of a comparison by the names that `--json` prints."""
+    """Returns the figures of a comparison, as `--json` prints them."""
     import numpy as np
 
     from leafwise.training.evaluation.run_sets import estimate, improvement, interquartile_mean, profile, scores_in
 
     where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster}
-    found = scores_in(config.sets, config.player, config.opponent, config.games, config.seed, **where)
-    scores = [list(own) for own in zip(*found.values(), strict=True)]
-    every = np.concatenate([own for one in scores for own in one])
+    by_game = scores_in(config.sets, config.player, config.opponent, config.games, config.seed, **where)
+    scores = [list(values) for values in zip(*by_game.values(), strict=True)]
+    every = np.concatenate([values for one in scores for values in one])
     levels = np.linspace(every.min(), every.max(), LEVELS + 2)
     sets = [
         {
             "runs": str(path),
-            "scores": {repr(game): own.tolist() for game, own in zip(found, one, strict=True)},
+            "scores": {repr(game): values.tolist() for game, values in zip(by_game, one, strict=True)},
             "iqm": [float(x) for x in estimate(interquartile_mean, one)],
             "profile": [x.tolist() for x in estimate(profile(levels), one)],
         }
@@ -84,54 +84,60 @@ def figures(config: Config) -> dict[str, Any]:
         }
         for i, j in itertools.combinations(range(len(scores)), 2)
     ]
-    opponent = config.opponent if any(game.players == 2 for game in found) else None
-    asked = {"player": config.player, "opponent": opponent, "games": config.games, "seed": config.seed}
-    return {**asked, "played": [repr(game) for game in found], "sets": sets, "pairs": pairs, "levels": levels.tolist()}
+    opponent = config.opponent if any(game.players == 2 for game in by_game) else None
+    settings = {"player": config.player, "opponent": opponent, "games": config.games, "seed": config.seed}
+    return {
+        **settings,
+        "played": [repr(game) for game in by_game],
+        "sets": sets,
+        "pairs": pairs,
+        "levels": levels.tolist(),
+    }
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines that tell a comparison to people."""
-    form = ",.3f" if max(map(abs, found["levels"])) < 10 else ",.0f"
-    games = found["played"]
-    against = f" against {found['opponent']}" if found["opponent"] else ""
-    yield f"{', '.join(games)}: {found['player']}{against}, {found['games']} games a run, seeds from {found['seed']}"
-    width = max(len("runs above"), *(len(one["runs"]) for one in found["sets"]))
-    for one in found["sets"]:
+def lines(comparison: dict[str, Any]) -> Iterator[str]:
+    """Yields a comparison as lines of text."""
+    form = ",.3f" if max(map(abs, comparison["levels"])) < 10 else ",.0f"
+    games = comparison["played"]
+    against = f" against {comparison['opponent']}" if comparison["opponent"] else ""
+    yield f"{', '.join(games)}: {comparison['player']}{against}, {comparison['games']} games a run, seeds from {comparison['seed']}"
+    width = max(len("runs above"), *(len(one["runs"]) for one in comparison["sets"]))
+    for one in comparison["sets"]:
         value, low, high = (format(x, form) for x in one["iqm"])
         count = sum(map(len, one["scores"].values()))
         yield f"  {one['runs']:<{width}}  {count} runs, interquartile mean {value} ({low} to {high})"
-    for pair in found["pairs"]:
+    for pair in comparison["pairs"]:
         value, low, high = pair["probability"]
-        stands = "the difference stands" if low > 0.5 or high < 0.5 else "no difference that stands"
+        stands = "a significant difference" if low > 0.5 or high < 0.5 else "no significant difference"
         yield f"  {pair['better']} is better than {pair['than']} with probability {value:.2f} ({low:.2f} to {high:.2f}): {stands}"
-    yield f"  {'runs above':<{width}}  {' '.join(f'{x:>7{form}}' for x in found['levels'][1:-1])}"
-    for one in found["sets"]:
+    yield f"  {'runs above':<{width}}  {' '.join(f'{x:>7{form}}' for x in comparison['levels'][1:-1])}"
+    for one in comparison["sets"]:
         yield f"  {one['runs']:<{width}}  {' '.join(f'{x:>7.0%}' for x in one['profile'][0][1:-1])}"
     how = "a plain bootstrap over the runs of one game" if len(games) == 1 else "a bootstrap stratified by games"
-    yield f"  95 % intervals by {how}; of few runs they cover less than they say"
+    yield f"  95 % intervals by {how}; with few runs they are too narrow"
 
 
 def ending(name: str, most: int = 24) -> str:
-    """Returns the end of a set's name that a picture has room for."""
+    """Returns the end of a set's name, short enough for a picture."""
     return name if len(name) <= most else f"...{name[3 - most :]}"
 
 
-def draw(found: dict[str, Any], path: Path) -> None:
+def draw(comparison: dict[str, Any], path: Path) -> None:
     """Draws the interquartile means and the performance profiles."""
     from leafwise.experiments.study import picture
 
     with picture(path, 1, 2, size=(9, 3.5)) as (means, profiles):
-        for k, one in enumerate(found["sets"]):
+        for k, one in enumerate(comparison["sets"]):
             value, low, high = one["iqm"]
             drawn = means.errorbar(
                 [value], [k], xerr=[[max(0.0, value - low)], [max(0.0, high - value)]], fmt="o", capsize=3
             )
             share, below, above = one["profile"]
             colour = drawn[0].get_color()
-            profiles.plot(found["levels"], share, label=ending(one["runs"]), color=colour)
-            profiles.fill_between(found["levels"], below, above, color=colour, alpha=0.2)
-        means.set_yticks(range(len(found["sets"])), [ending(one["runs"]) for one in found["sets"]])
-        means.set_ylim(-0.5, len(found["sets"]) - 0.5)
+            profiles.plot(comparison["levels"], share, label=ending(one["runs"]), color=colour)
+            profiles.fill_between(comparison["levels"], below, above, color=colour, alpha=0.2)
+        means.set_yticks(range(len(comparison["sets"])), [ending(one["runs"]) for one in comparison["sets"]])
+        means.set_ylim(-0.5, len(comparison["sets"]) - 0.5)
         means.set_xlabel("interquartile mean")
         profiles.set_xlabel("score")
         profiles.set_ylabel("share of the runs above")
@@ -141,7 +147,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
 @command(Config)
 def main(config: Config) -> Iterator[Report]:
     """Runs the command."""
-    found = figures(config)
+    comparison = figures(config)
     if config.picture:
-        draw(found, Path(config.picture))
-    yield found, lines(found)
+        draw(comparison, Path(config.picture))
+    yield comparison, lines(comparison)

@@ -1,4 +1,4 @@
-"""Prints what a shell needs to complete commands, games, players, models and options with the Tab key."""
+"""Prints a script for a shell to complete commands, games, players, models and options with the Tab key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import games, option_defaults
 
 ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
-"""What lets zsh read a completion of bash."""
+"""Lets zsh read a completion of bash."""
 BASH = """_leafwise() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" words="{players}"
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -34,22 +34,22 @@ BASH = """_leafwise() {{
 }}
 complete -o default -F _leafwise leafwise"""
 FISH = """function __leafwise
-  set -l said (commandline -opc) ""
-  switch (count $said)
+  set -l words (commandline -opc) ""
+  switch (count $words)
     case 2
       string split " " "{names}"
     case 3
-      switch $said[2]
+      switch $words[2]
 {first}
       end
     case "*"
       string split " " "{players}"
   end
   if string match -q -- "-*" (commandline -ct)
-    switch $said[2]
+    switch $words[2]
 {options}
     end
-    switch $said[3]
+    switch $words[3]
 {games}
     end
   end
@@ -57,19 +57,19 @@ end
 complete -c leafwise -a "(__leafwise)\""""
 POWERSHELL = """Register-ArgumentCompleter -Native -CommandName leafwise -ScriptBlock {{
   param($word, $line, $cursor)
-  $said = @($line.CommandElements | ForEach-Object {{ "$_" }})
-  $before = $said.Count - [int][bool]$word
+  $typed = @($line.CommandElements | ForEach-Object {{ "$_" }})
+  $before = $typed.Count - [int][bool]$word
   $words = '{players}'
   if ($before -eq 1) {{ $words = '{names}' }}
   elseif ($word -like '-*') {{
-    $words = switch ($said[1]) {{
+    $words = switch ($typed[1]) {{
 {options}
     }}
-    $words = "$words " + $(switch ($said[2]) {{
+    $words = "$words " + $(switch ($typed[2]) {{
 {games}
     }})
   }} elseif ($before -eq 2) {{
-    $words = switch ($said[1]) {{
+    $words = switch ($typed[1]) {{
 {first}
     }}
   }}
@@ -81,16 +81,16 @@ SHELLS = {
     "fish": (FISH, *["      case {}\n        string split ' ' -- '{}'"] * 2),
     "powershell": (POWERSHELL, *["      '{}' {{ '{}' }}"] * 2),
 }
-"""Shell -> its script, the line for what follows a word in it, and the line that adds to what another brought."""
+"""Shell -> its script, the line for the words after a command, and the line that adds a game's words."""
 PLAYERS = "random greedy best solver search:learned,depth=2"
-"""Players that there are in many games; files are completed beside them."""
+"""Players that exist in many games; file names are completed too."""
 
 
 @dataclass(frozen=True)
 class Config:
     """Prints a script that completes `leafwise` in a shell: commands, games, players, models, options of commands and games.
 
-    What a shell reads as it starts:
+    Add one of these lines to the file that the shell reads when it starts:
       ~/.bashrc: eval "$(leafwise completion bash)"
       ~/.zshrc: eval "$(leafwise completion zsh)"
       ~/.config/fish/config.fish: leafwise completion fish | source
@@ -124,7 +124,11 @@ def main(config: Config) -> Iterator[Report]:
         takes_game = config_class is None or "game" in config_class.__dataclass_fields__
         words = {"models": models, "completion": list(SHELLS)}.get(name, list(games()) if takes_game else [])
         first.append(line.format(name, " ".join(words)))
-    own = [more.format(game, " ".join(map(flag_of, option_defaults(game)))) for game in games()]
+    of_games = [more.format(game, " ".join(map(flag_of, option_defaults(game)))) for game in games()]
     yield script.format(
-        players=PLAYERS, names=" ".join(names), options="\n".join(options), games="\n".join(own), first="\n".join(first)
+        players=PLAYERS,
+        names=" ".join(names),
+        options="\n".join(options),
+        games="\n".join(of_games),
+        first="\n".join(first),
     )

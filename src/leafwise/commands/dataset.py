@@ -1,4 +1,4 @@
-"""Plays games and writes every decision to a file, for learners of your own."""
+"""Plays games and writes every decision to a file, for your own learners."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Config:
     """Plays games and writes observations, masks, actions, rewards, search values and results, one row a decision.
 
-    A .npz file is read by numpy.load, a .parquet file by any reader of Parquet; both hold `about`, which says how the games
-    were played and what each array holds. minari:NAME-v0 writes to Minari's store, one episode for each player of a game.
-    Parquet and Minari need the extra `data`. In a two-player game the player plays both sides unless there is an opponent.
+    numpy.load reads a .npz file, and any reader of Parquet a .parquet file. Both hold `about`, which describes the games and
+    the arrays. minari:NAME-v0 writes to Minari's store, one episode for each player of a game. Parquet and Minari need the extra
+    `data`. In a two-player game the player plays both sides unless there is an opponent.
 
     Examples:
       leafwise dataset trap --player greedy --games 10 --out games.npz
@@ -32,15 +32,15 @@ class Config:
     out: str = "dataset.npz"
     """New file to write, .npz or .parquet, or minari:NAME-v0 (minari.load_dataset finds it)."""
     player: str = "best"
-    """Who plays: best, random, search:LEAF,depth=2, sb3:FILE.zip, ..."""
+    """The player: best, random, search:LEAF,depth=2, sb3:FILE.zip, ..."""
     opponent: str = ""
-    """In two-player games, who plays the other side; its decisions are not written."""
+    """In two-player games, the player of the other side; its decisions are not written."""
     games: int = 100
     """Games to play."""
     seed: int = 0
-    """Seed of the first game; those for training are below 900,000."""
+    """Seed of the first game; seeds for training are below 900,000."""
     exploration: float | None = None
-    """Share of the player's moves that are random (default: 0, or 0.1 where a game has no chance)."""
+    """Share of the player's moves that are random (default: 0, or 0.1 in a game without chance)."""
     processes: int = 1
     """Processes that play at the same time."""
     cluster: str = ""
@@ -59,7 +59,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     check_file(config.out)
     check(game, config.player, config.games, config.seed, config.opponent, share, config.processes, config.cluster)
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
-        found = collect_dataset(
+        dataset = collect_dataset(
             game,
             config.player,
             config.games,
@@ -71,13 +71,13 @@ def main(config: Config, game: Game) -> Iterator[Report]:
             progress=progress,
             partial_on_interrupt=True,
         )
-    games = len(found.arrays["seeds"])
-    out = write_dataset(config.out, found)
+    games = len(dataset.arrays["seeds"])
+    out = write_dataset(config.out, dataset)
     size = sum(file.stat().st_size for file in (out.rglob("*") if out.is_dir() else [out]) if file.is_file())
     yield (
-        {"file": str(out), "games": games, "decisions": len(found), "bytes": size, **found.about},
+        {"file": str(out), "games": games, "decisions": len(dataset), "bytes": size, **dataset.about},
         (
-            f"{out}: {len(found):,} decisions of {games:,} games of {game.name}, {size / 1e6:,.1f} MB",
+            f"{out}: {len(dataset):,} decisions of {games:,} games of {game.name}, {size / 1e6:,.1f} MB",
             f"  player {config.player}, seeds {config.seed} to {config.seed + games - 1}, {share:.0%} random moves",
         ),
     )

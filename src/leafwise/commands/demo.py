@@ -17,14 +17,14 @@ from leafwise.envs.registry import game
 from leafwise.training.runs import FINAL_SEED
 
 CUTOFF = 0.003
-"""Decisions less probable than this are leaves where the search has a clock, whatever the leaf."""
+"""Less probable decisions are leaves in the searches with a time limit."""
 PICTURED_MOVES = 300
 """Moves of the game in game.gif, from its beginning."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Learns Threes, plugs the network into the search and compares it with hand-made leaves, at equal depth and at equal time.
+    """Learns Threes and compares the network with hand-made leaves in the same search, at equal depth and at equal time.
 
     Writes the first moves of a game that the network plays, game.gif, to the run folder.
 
@@ -42,7 +42,7 @@ class Config:
     games: tuple[int, ...] = (300, 60)
     """Games per player at depth 1, 2, ..."""
     milliseconds: float = 1.0
-    """Processor time of a move at equal time."""
+    """Processor time of a move at equal time, in milliseconds."""
     timed_hand_made: str = "rows"
     """The hand-made leaf to play against at equal time: the best of them at 1 ms a move."""
     timed_games: int = 16
@@ -51,29 +51,29 @@ class Config:
     """Processes that play."""
 
 
-class Match(NamedTuple):
+class LeafComparison(NamedTuple):
     """Two leaves in the same search."""
 
     title: str
     """The search's limit, in words."""
     limit: str
-    """The same as options of the search."""
+    """The limit as options of the search."""
     hand_made: str
     games: int
 
 
-def matches(config: Config) -> list[Match]:
-    """Returns what is compared: equal depths, and equal time."""
-    found = [
-        Match(f"depth {depth}", f"depth={depth}", config.hand_made, games)
+def matches(config: Config) -> list[LeafComparison]:
+    """Returns the comparisons: at equal depths, and at equal time."""
+    by_depth = [
+        LeafComparison(f"depth {depth}", f"depth={depth}", config.hand_made, games)
         for depth, games in enumerate(config.games, start=1)
     ]
     limit = f"seconds={config.milliseconds / 1000:g},clock=cpu,cutoff={CUTOFF}"
-    return [*found, Match(f"{config.milliseconds:g} ms", limit, config.timed_hand_made, config.timed_games)]
+    return [*by_depth, LeafComparison(f"{config.milliseconds:g} ms", limit, config.timed_hand_made, config.timed_games)]
 
 
 def program(name: str, module: str) -> str:
-    """Returns how a program of this installation is called from here, also where its environment is not activated."""
+    """Returns the command for a program of this installation, also if its environment is not activated."""
     if shutil.which(name):
         return name
     beside = Path(sys.executable).with_name(name)
@@ -83,7 +83,7 @@ def program(name: str, module: str) -> str:
 
 
 def ways_on(run: Path) -> list[str]:
-    """Returns three lines to go on; each ends with a command that works where the demo ran."""
+    """Returns three lines on what to do next; each ends with a command that works in this folder."""
     leafwise = program("leafwise", "leafwise")
     return [
         f"watch it learn:      {program('tensorboard', 'tensorboard.main')} --logdir {run}",
@@ -94,7 +94,7 @@ def ways_on(run: Path) -> list[str]:
 
 @command(Config)
 def main(config: Config) -> WithStatus:
-    """Trains, compares, prints the table; returns 0 if the learned leaf wins at depth 1, intervals apart."""
+    """Trains, compares and prints the table; returns 0 if the learned leaf wins at depth 1 with separate intervals."""
     start, run = time.perf_counter(), config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
     yield f"learning Threes from {config.moves:,} moves, in {run}"  # before anything is loaded
     from leafwise.envs.core.pictures import gif
@@ -116,20 +116,20 @@ def main(config: Config) -> WithStatus:
         most = max(most, games)
         for leaf, source in ((hand_made, hand_made), ("learned", f'"{path}"')):
             with progress_bar(f"{title}, {leaf}", games) as progress:
-                found = evaluate(
+                evaluation = evaluate(
                     threes, f"search:{source},{limit}", games, processes=config.processes, progress=progress
                 )
-            interval, ms = interval_text(*found.interval(), ",.0f"), 1000 * found.seconds_per_move
-            yield row.format(title, leaf, games, f"{found.mean:,.0f}", interval, f"{ms:.2f}")
-            played.append(found)
-            results.append({"limit": title, "leaf": leaf, **figures(threes, found)})
+            interval, ms = interval_text(*evaluation.interval(), ",.0f"), 1000 * evaluation.seconds_per_move
+            yield row.format(title, leaf, games, f"{evaluation.mean:,.0f}", interval, f"{ms:.2f}")
+            played.append(evaluation)
+            results.append({"limit": title, "leaf": leaf, **figures(threes, evaluation)})
     write_atomically(path / "comparison.json", json.dumps(results, indent=2).encode())
-    own = player(f'search:"{path}",depth=1', threes)
-    animation = gif(pictured(play_game(threes, [own], FINAL_SEED, PICTURED_MOVES).record()), 240, 100)
+    learned = player(f'search:"{path}",depth=1', threes)
+    animation = gif(pictured(play_game(threes, [learned], FINAL_SEED, PICTURED_MOVES).record()), 240, 100)
     write_atomically(path / "game.gif", animation)
     won = played[1].interval()[0] > played[0].interval()[1]
-    verdict = "wins, intervals apart" if won else "does not win with intervals apart"
-    yield f"limits of time are of the processor, ms per move the wall's; decisions less probable than {CUTOFF} are leaves there"
+    verdict = "wins with separate intervals" if won else "does not win with separate intervals"
+    yield f"time limits are processor time, ms per move are wall time; decisions less probable than {CUTOFF} are leaves there"
     yield f"seeds {FINAL_SEED:,} to {FINAL_SEED + most - 1:,}, paired; {time.perf_counter() - start:.0f} s in all"
     yield f"at depth 1 the learned leaf {verdict}"
     yield f"the first moves of a game that it plays: {path / 'game.gif'}"

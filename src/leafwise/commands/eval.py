@@ -27,8 +27,8 @@ class Config:
     """Plays games with one player: mean return with a 95 % interval, and seconds per move.
 
     Players: random, greedy:LEAF, search:LEAF,depth=3 or search:LEAF,seconds=0.1. A leaf is a hand-made score, `learned`
-    (the shipped model), a run folder or a model file, or sb3:FILE.zip of Stable-Baselines3, which is a player too (loading it runs
-    code kept in it). `best` is the search with the shipped model, else with the default score.
+    (the shipped model), a run folder or a model file, or sb3:FILE.zip of Stable-Baselines3, which is also a player. Loading such a
+    file runs code in it. `best` is the search with the shipped model, else with the default score.
 
     Examples:
       leafwise eval threes best:depth=1 --games 2
@@ -47,34 +47,34 @@ class Config:
     opponent: str = "greedy"
     """Player on the other side, in two-player games."""
     plies: int = -1
-    """Random moves that two-player games begin with (-1: 4, or none with chance); no two openings are alike. 0: the start."""
+    """Random moves at the beginning of two-player games (-1: 4, or none with chance; 0: the start). All openings differ."""
     processes: int = 1
     """Processes that play at the same time."""
     cluster: str = ""
     """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
     or HOST:PORT."""
     file: str = ""
-    """File for what came of every game, written as games end."""
+    """File for the result of every game, updated after every game."""
     resume: bool = False
-    """Go on with what the file of --file holds; more games may be asked for than before."""
+    """Continue the evaluation of the file of --file; it may have more games than before."""
     save: OutputFile = ""
-    """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
+    """File for the games: every move and outcome of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
     overwrite: bool = False
-    """Write the file of --save anew if it is there already."""
+    """Overwrite the file of --save if it exists."""
     verbose: bool = False
-    """Show, on standard error, what other people's programs print (course:DIR/PlayerAI.py); otherwise only the last lines before
-    a fault are told, with the fault."""
+    """Show the output of other people's programs (course:DIR/PlayerAI.py) on standard error; otherwise a fault shows the last
+    lines before it."""
     json: bool = False
     """Print one JSON object."""
 
 
 MOST_FAULTS = 3
-"""Reasons of faults that are told."""
+"""Number of reasons of faults that are printed."""
 WIN_OR_LOSS = "of 1 for a win, 0 for a draw, -1 for a loss"
 
 
 def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
-    """Returns an evaluation's figures by the names that `--json` prints."""
+    """Returns the figures of an evaluation, as `--json` prints them."""
     import numpy as np
 
     from leafwise.commands.models import mean_of
@@ -117,31 +117,31 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
         best, names = (
             evaluation.best_cells,
             game.features["ntuple"].names,
-        )  # tiles from the last one on that all games reached
+        )  # from the largest tile that all games reached
         ranks = range(int(best.min()), int(best.max()) + 1)
         result["reached"] = {names[rank]: float((best >= rank).mean()) for rank in ranks}
     return result
 
 
 def lines(result: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines that tell the figures to people."""
+    """Yields the figures as lines of text."""
     against = f" against {result['opponent']}" if result["opponent"] else ""
     last = result["first_seed"] + result["games"] // (2 if against else 1) - 1
     yield (
         f"{result['game']}, {result['player']}{against}: {result['games']} games, seeds {result['first_seed']} to {last}"
     )
     form = ",.3f" if abs(result["mean"]) < 10 else ",.0f"
-    interval = "no interval: all scores are alike" if result["games"] > 1 else "no interval of a single game"
+    interval = "no interval: all scores are equal" if result["games"] > 1 else "no interval of a single game"
     if result["ci_low"] is not None:
         interval = f"95 % interval {result['ci_low']:{form}} to {result['ci_high']:{form}}"
     yield f"  mean    {result['mean']:{form}}   {interval}"
     yield f"          {result['mean_is']}"
     if against:
-        yield f"  begin   {openings_told(result)}"
-        said = f"{result['points']:g} of {result['games']} points (a draw is half a point)"
+        yield f"  begin   {openings_text(result)}"
+        outcome = f"{result['points']:g} of {result['games']} points (a draw is half a point)"
         if result["mean_is"] != WIN_OR_LOSS:
-            said = f"{result['win_share']:.1%} won ({result['win_ci_low']:.1%} to {result['win_ci_high']:.1%})"
-        yield f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: {said}"
+            outcome = f"{result['win_share']:.1%} won ({result['win_ci_low']:.1%} to {result['win_ci_high']:.1%})"
+        yield f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: {outcome}"
         yield f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}"
     else:
         yield f"  median  {result['median']:{form}}   lowest {result['low']:{form}}, highest {result['high']:{form}}"
@@ -157,25 +157,25 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
             yield f"  {tile:>7} {share:7.1%}"
 
 
-def openings_told(result: dict[str, Any]) -> str:
-    """Returns in words what the games of two players began with, and whether there are fewer than were asked for."""
+def openings_text(result: dict[str, Any]) -> str:
+    """Returns the openings of a two-player evaluation in words, and whether it has fewer games than requested."""
     plies, count = result["plies"], result["openings"]
-    told = f"after {plies} random plies, {count:,} different opening{'s' * (count != 1)}" if plies else "at the start"
+    text = f"after {plies} random plies, {count:,} different opening{'s' * (count != 1)}" if plies else "at the start"
     if result["games"] < result["asked"]:
-        asked, games = f"{result['asked']:,}", f"{result['games']:,}"
-        told += f"; of the {asked} games asked for only {games} differ, since neither player draws at random"
-    return told
+        wanted, games = f"{result['asked']:,}", f"{result['games']:,}"
+        text += f"; only {games} of the {wanted} requested games differ, since neither player draws at random"
+    return text
 
 
 def fault_lines(faults: list[dict[str, Any]]) -> Iterator[str]:
-    """Yields how games were given away: of those that were so for the same reason, but for numbers, the first."""
+    """Yields the faults that lost games: the first one of each reason, where numbers do not count."""
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for fault in faults:
         reason = re.sub(r"(?<!line )\b\d+", "", fault["what"])
         alike.setdefault((fault["player"], reason), []).append(fault)
     for number, ((player, _), cases) in enumerate(alike.items()):
         if number == MOST_FAULTS:
-            yield f"  and {len(alike) - MOST_FAULTS} other reasons (--json tells all)"
+            yield f"  and {len(alike) - MOST_FAULTS} other reasons (--json lists all)"
             break
         first, what = cases[0], cases[0]["what"]
         times = f"{len(cases)} games" if len(cases) > 1 else "a game"
@@ -198,7 +198,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     file = Path(config.file) if config.file else None
     where: dict[str, Any] = {"cluster": config.cluster, "file": file, "resume": config.resume}
     if config.plies < -1:
-        raise UserError(f"expected --plies of 0 or more, or -1 for the usual ones, got {config.plies!r}")
+        raise UserError(f"expected --plies of 0 or more, or -1 for the default, got {config.plies!r}")
     where["plies"] = None if config.plies == -1 else config.plies
     check(game, config.player, config.games, config.seed, opponent, config.processes, keep=keep, **where)
     if config.file:
@@ -218,7 +218,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
             **where,
         )
     if evaluation is None:
-        how = f"continue with --file {config.file} --resume" if file else "nothing was kept: --file FILE keeps games"
+        how = f"continue with --file {config.file} --resume" if file else "nothing was saved: --file FILE saves games"
         raise Interrupted(how)
     if config.save:
         write_named(Path(config.save), "\n".join(evaluation.records).encode())

@@ -1,4 +1,4 @@
-"""Lists the games: their ids, options, actions and hand-made scores; and tells all of one game's environments."""
+"""Lists the games with ids, options, actions and hand-made scores; for one game also its environments."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Config:
     """
 
     game: tyro.conf.Positional[str] = ""
-    """One game, or one id (Threes-v0), with all that its environments do (default: all games in short)."""
+    """One game or one id (Threes-v0), with the pages of its environments (default: a short list of all games)."""
     json: bool = False
     """Print one JSON object per game."""
     listing: bool = False
-    """Print what the data file of a plug-in says of the game."""
+    """Print the game's entry for the data file of a plug-in."""
     pages: str = ""
-    """Write the page of every environment to this folder."""
+    """Folder for the page of every environment."""
 
 
 def known(env_id: str) -> tuple[Reference, ...]:
-    """Returns the reference returns of an id; none for one that was not measured."""
+    """Returns the reference returns of an id, () if it was not measured."""
     try:
         return reference(env_id)
     except UserError:
@@ -54,7 +54,7 @@ def known(env_id: str) -> tuple[Reference, ...]:
 
 
 def described(game: Game) -> dict[str, Any]:
-    """Returns what a game offers, by name."""
+    """Returns the description of a game by field."""
     from leafwise.envs.core.play.players import room_players  # which imports numba
     from leafwise.models.players import best_player
 
@@ -100,7 +100,7 @@ def main(config: Config) -> Iterator[Report]:
 
 
 def lines(about: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines that tell people what a game offers."""
+    """Yields the description of a game as lines of text."""
     actions = about["actions"]
     some = ", ".join(actions[:12]) + (f", ... ({len(actions)})" if len(actions) > 12 else "")
     scores = ", ".join(f"{s} (default)" if s == about["default_score"] else s for s in about["scores"])
@@ -121,34 +121,34 @@ def lines(about: dict[str, Any]) -> Iterator[str]:
 
 
 def importable(names: list[str]) -> list[str]:
-    """Returns those of several games that can be imported, with a warning for each other; one alone is refused."""
-    found = []
+    """Returns the games that can be imported, and warns of the others; raises ValueError if the only one cannot."""
+    usable = []
     for name in names:
         try:
             find_game(name)
-            found.append(name)
+            usable.append(name)
         except UserError as problem:
             if len(names) == 1:
                 raise
             warnings.warn(str(problem), PluginWarning, stacklevel=2)
-    return found
+    return usable
 
 
 def filled(page: str) -> str:
-    """Returns a Markdown page as a terminal shows it: no links, sentences and tables as wide as it, the rest as it is."""
-    found = []
+    """Formats a Markdown page for a terminal: no links, text and tables in its width, the rest unchanged."""
+    parts = []
     for part in re.sub(r"\[(\w+)\]\(\S+\)", r"\1", page).split("\n\n"):
         if part.startswith("|"):
-            found.append(table([re.split(r" *(?<!\\)\| *", line)[1:-1] for line in part.split("\n")]))
+            parts.append(table([re.split(r" *(?<!\\)\| *", line)[1:-1] for line in part.split("\n")]))
         elif part.startswith(("#", "```", " ", "-")):
-            found.append(part)
+            parts.append(part)
         else:
-            found.append(textwrap.fill(part, width_of_terminal(), break_long_words=False, break_on_hyphens=False))
-    return "\n\n".join(found)
+            parts.append(textwrap.fill(part, width_of_terminal(), break_long_words=False, break_on_hyphens=False))
+    return "\n\n".join(parts)
 
 
 def table(rows: list[list[str]]) -> str:
-    """Returns a table no wider than the terminal, without rules and empty columns."""
+    """Formats a table in the width of the terminal, without rules and empty columns."""
     from rich.console import Console
     from rich.table import Table
 
@@ -165,14 +165,14 @@ def table(rows: list[list[str]]) -> str:
 
 
 def environment_page(game: Game, short: str) -> str:
-    """Returns an environment's page."""
-    from leafwise.envs.core.gym.env_page import page  # brings Gymnasium along, which a list needs not
+    """Returns the page of an environment."""
+    from leafwise.envs.core.gym.env_page import page  # imports Gymnasium, which a list does not need
 
     return page(game, short)
 
 
 def write_pages(names: list[str], folder: Path) -> None:
-    """Writes the page of every id of some games; raises OSError where that cannot be."""
+    """Writes the page of every id of some games; raises OSError if a file cannot be written."""
     from leafwise.models.files import write_atomically
 
     for name in names:

@@ -1,4 +1,4 @@
-"""Lists the models that ship: game, kind of network, size, measured strength; `export` and `push` write one for others."""
+"""Lists the models that ship, with game, network, size and measured strength; `export` and `push` share one."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from leafwise.measured import measured
 
 @dataclass(frozen=True)
 class Config:
-    """Lists the models that ship, with the figures that their files hold. `leafwise models export --help`: one for other programs;
-    `leafwise models push --help`: one for the Hugging Face Hub.
+    """Lists the models that ship, with the figures of their files. `leafwise models export --help` is about files for other
+    programs, `leafwise models push --help` about the Hugging Face Hub.
 
-    Measured is a mean, with its 95 % interval, over games, ships or positions that nothing was learned from, by a search of that
-    depth; "by hand" is a hand-made leaf in the same place. A best move keeps what its position is worth, where not every move
-    does. The values are in the unit of `analyze` and `play`, off by at most that on average over a tenth of the positions.
+    Measured is a mean with its 95 % interval, by a search of that depth. The games, ships or positions were not used in training.
+    "by hand" is a hand-made leaf in the same search. A best move keeps the value of its position; only positions count where some
+    move does not. Values are in the unit of `analyze` and `play`, with the largest mean error over a tenth of the positions.
 
     Examples:
       leafwise models
@@ -34,7 +34,7 @@ class Config:
     """
 
     name: tyro.conf.Positional[str] = ""
-    """One model, or all of a game, with how they were trained (default: all in short)."""
+    """One model, or all models of a game, with their training (default: a short list of all)."""
     json: bool = False
     """Print one JSON object per model."""
 
@@ -45,51 +45,51 @@ def weights() -> Path:
 
 
 def metadata(path: Path) -> dict[str, Any]:
-    """Returns what a model file says of itself, unchecked, without reading its tensors (`models.tensors` brings NumPy along)."""
+    """Returns the unchecked metadata of a model file without reading its tensors (`models.tensors` imports NumPy)."""
     with path.open("rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header = file.read(min(size, path.stat().st_size))
-    told: dict[str, Any] = json.loads(json.loads(header)["__metadata__"]["leafwise"])
-    return told
+    info: dict[str, Any] = json.loads(json.loads(header)["__metadata__"]["leafwise"])
+    return info
 
 
 def described(path: Path) -> dict[str, Any]:
-    """Returns what is known of a model, by name; a measurement's `mean`, `ci_low` and `ci_high` are in its `unit`."""
-    told = metadata(path)
-    kept = json.loads(read_text(path.parent / "units.json"))
-    units = kept.get(path.name) or told.get("units")
-    score = told.get("score") or []
+    """Returns the description of a model; a measurement's `mean`, `ci_low` and `ci_high` are in its `unit`."""
+    info = metadata(path)
+    shipped_units = json.loads(read_text(path.parent / "units.json"))
+    units = shipped_units.get(path.name) or info.get("units")
+    score = info.get("score") or []
     return {
         "name": path.stem,
-        "game": told["game"],
-        "options": told["options"],
-        "kind": told["kind"],
+        "game": info["game"],
+        "options": info["options"],
+        "kind": info["kind"],
         "megabytes": path.stat().st_size / 1e6,
         "score": [measured(one, units) for one in (score if isinstance(score, list) else [score]) if one],
         "unit": units and units["name"],
         "unit_error": units and units["error"],
-        "command": told["command"],
-        "commit": told["commit"],
-        "steps": told["steps"],
-        "seconds": told.get("seconds"),
-        "hardware": told.get("hardware"),
+        "command": info["command"],
+        "commit": info["commit"],
+        "steps": info["steps"],
+        "seconds": info.get("seconds"),
+        "hardware": info.get("hardware"),
         "file": str(path),
         "card": str(path.with_suffix(".md")),
     }
 
 
 def listed(path: Path) -> dict[str, Any]:
-    """Returns what is known of a model, or of a file that is none `name`, `file` and what is `wrong` with it."""
+    """Returns the description of a model, or `name`, `file` and what is `wrong` of a broken file."""
     try:
         about = described(path)
         _ = *section(about), *details(about)
         return about
-    except Exception as problem:  # whatever such a file brings about
+    except Exception as problem:  # a broken file may raise anything
         return {"name": path.stem, "game": "", "file": str(path), "wrong": wrong(path, problem)}
 
 
 def wrong(path: Path, problem: Exception) -> str:
-    """Returns why a file is no model in one line."""
+    """Returns in one line why a file is not a model."""
     from leafwise.envs.core.errors import short
     from leafwise.models.tensors import load_metadata
 
@@ -97,11 +97,11 @@ def wrong(path: Path, problem: Exception) -> str:
         load_metadata(path)
     except UserError as refused:
         return short(refused, 240)
-    return short(f"expected what is written of a model that is published, got {str(path)!r}: {problem!r}", 240)
+    return short(f"expected the metadata of a published model, got {str(path)!r}: {problem!r}", 240)
 
 
 def number(value: float | None, unit: str | None) -> str:
-    """Returns a figure as people read it: a share in percent, a score whole."""
+    """Formats a figure: a share in percent, a large score without decimals."""
     if value is None:
         return ""
     if unit is not None and unit.startswith(("share", "chance")):
@@ -110,7 +110,7 @@ def number(value: float | None, unit: str | None) -> str:
 
 
 def off_by(about: dict[str, Any]) -> str:
-    """Returns the greatest error of what values are said to mean: of a final score a share, of a chance points of percent."""
+    """Formats the error of a model's units: a share of a final score, percentage points of a chance."""
     unit, error = about["unit"], about["unit_error"]
     if error is None:
         return ""
@@ -118,16 +118,16 @@ def off_by(about: dict[str, Any]) -> str:
 
 
 def mean_of(unit: str | None) -> str:
-    """Returns in words what a mean over games is, by the unit of values (None: none is known)."""
+    """Returns the meaning of a mean over games in words, by the unit of values (None: unknown)."""
     if unit is not None and unit.startswith("chance"):
         return "share of games won"
     return "mean return" if unit is None else unit.replace("expected", "mean")
 
 
 def section(about: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines that tell of a model: what it is of, what its values are, a line for each measurement."""
-    own = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
-    yield f"{about['name']}: {own}, {about['kind']} network, {about['megabytes']:.2f} MB"
+    """Yields a model as lines of text: its game, the unit of its values, a line for each measurement."""
+    variant_text = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
+    yield f"{about['name']}: {variant_text}, {about['kind']} network, {about['megabytes']:.2f} MB"
     if about["unit"]:
         yield f"  values: {about['unit']}, off by at most {off_by(about)}"
     for variant in dict.fromkeys(one["variant"] for one in about["score"]):
@@ -136,14 +136,14 @@ def section(about: dict[str, Any]) -> Iterator[str]:
         yield f"  measured{f', {variant}' * bool(variant)}: {mean_of(unit)}"
         for one in measurements:
             mean, low, high, by_hand = (number(one[name], unit) for name in ("mean", "ci_low", "ci_high", "hand_made"))
-            told = f"    depth {one['depth']}  {mean:>8}" + f" ({low} to {high})" * bool(low and high)
-            yield told + f", by hand {by_hand}" * bool(by_hand) + f", {one['count']:,} {one['of']}"
+            line = f"    depth {one['depth']}  {mean:>8}" + f" ({low} to {high})" * bool(low and high)
+            yield line + f", by hand {by_hand}" * bool(by_hand) + f", {one['count']:,} {one['of']}"
     if not about["score"]:
         yield "  measured: see its card"
 
 
 def details(about: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines that tell how a model was made."""
+    """Yields the training of a model as lines of text."""
     name = about["name"]
     yield f"{name}: leafwise.load({name!r}), of {about['steps']:,} steps, commit {about['commit'][:8]}"
     if about["seconds"] is not None:
@@ -158,14 +158,14 @@ def details(about: dict[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ExportConfig:
-    """Writes a network as an ONNX file, which takes the environment's observation and needs no Leafwise. Needs the extra `onnx`."""
+    """Writes a network as an ONNX file that takes the environment's observation and needs no Leafwise. Needs the extra `onnx`."""
 
     model: tyro.conf.Positional[str]
     """Name of a model that ships, a run folder or a model file."""
     onnx: Annotated[OutputFile, tyro.conf.arg(metavar="FILE")]
     """File to write."""
     overwrite: bool = False
-    """Write the file anew if it is there already."""
+    """Overwrite the file if it exists."""
 
 
 @command(ExportConfig, "leafwise models export")
@@ -182,21 +182,21 @@ def export(config: ExportConfig) -> Iterator[Report]:
 
 @dataclass(frozen=True)
 class PushConfig:
-    """Tells what of a model the Hugging Face Hub would get, and with `--yes` writes it there: the model and its card, nothing else.
+    """Shows the files of a model for the Hugging Face Hub, the model and its card; with `--yes` uploads them.
 
-    Others then play with it as `search:hf://OWNER/NAME,depth=2`. Who you are there says `hf auth login`. Needs the extra `hub`.
+    Others then play with it as `search:hf://OWNER/NAME,depth=2`. Log in by `hf auth login` first. Needs the extra `hub`.
     """
 
     model: tyro.conf.Positional[str]
-    """Name of a model that ships, a run folder or a model file; the card is the .md beside a file, where there is one."""
+    """Name of a model that ships, a run folder or a model file; the card is the .md beside the file, if there is one."""
     repository: tyro.conf.Positional[str]
-    """OWNER/NAME there."""
+    """OWNER/NAME on the Hub."""
     yes: bool = False
-    """Write it; a repository that is not there is made."""
+    """Upload; a new repository is created if needed."""
     private: bool = False
-    """Make the repository for you alone."""
+    """Make the repository private."""
     license: str = ""
-    """Licence of the model by the Hub's names (default: mit for models that ship, else none)."""
+    """Licence of the model, by the Hub's names (default: mit for models that ship, else none)."""
 
 
 @command(PushConfig, "leafwise models push")
@@ -217,11 +217,11 @@ def push(config: PushConfig) -> Iterator[Report]:
     if config.yes:
         yield hub.push(config.repository, files, message, config.private)
     else:
-        yield f"nothing is written: --yes makes it one commit of {config.repository}, {message!r}"
+        yield f"nothing was written: --yes makes one commit to {config.repository}, {message!r}"
 
 
 OTHERS = {"export": export, "push": push}
-"""What else is done with one model."""
+"""Other commands for one model."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -233,19 +233,19 @@ def main(words: Sequence[str]) -> int:
 @command(Config, "leafwise models")
 def listing(config: Config) -> Iterator[Report]:
     """Lists the models."""
-    there = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
-    found = [about for about in there if config.name in ("", about["name"], about["game"])]
-    if not found:
+    all_models = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
+    chosen = [about for about in all_models if config.name in ("", about["name"], about["game"])]
+    if not chosen:
         raise UserError(
-            f"expected a model among {', '.join(about['name'] for about in there)}, or a game of one, got {config.name!r}"
+            f"expected a model among {', '.join(about['name'] for about in all_models)}, or a game of one, got {config.name!r}"
         )
     if config.json:
-        yield from ((about, ()) for about in found)
+        yield from ((about, ()) for about in chosen)
         return
-    models = [about for about in found if "wrong" not in about]
+    models = [about for about in chosen if "wrong" not in about]
     for about in models:
         yield from section(about)
-    for about in found:
+    for about in chosen:
         if "wrong" in about:
             yield f"{about['name']}: {about['wrong']}"
     for about in models if config.name else ():

@@ -1,4 +1,4 @@
-"""Writes what a game of your own begins with: rules, a score, tests, what makes it a plug-in; or a player for Trap's course."""
+"""Writes a package to begin your own game with: rules, a score, tests, plug-in data; or a player for Trap's course."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from leafwise.envs.plugins import NAME
 from leafwise.envs.registry import games, listed
 
 STARTER = "trap/baselines/course/starter"
-"""Where, beside the rooms, the player for the course stands."""
+"""Folder of the player for the course, in `leafwise.envs`."""
 TEMPLATE = "template"
-"""The name of the game that is copied, which its files say where yours belongs."""
+"""Name of the copied game; the new name replaces it in the files."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Writes a package of its own with a small game whose tests pass: change its rules to yours.
+    """Writes a package with a small game whose tests pass: replace its rules with yours.
 
-    Or, with --course, a player that runs, for the course that Trap comes from: change its trees to yours.
+    With --course it writes a player that runs, for the course that Trap comes from: replace its trees with yours.
 
     Examples:
       leafwise new nim
@@ -38,18 +38,18 @@ class Config:
     name: tyro.conf.Positional[str] = ""
     """Name of the game: small letters, digits and _."""
     dir: str = "."
-    """Folder in which the package's folder is made."""
+    """Parent folder of the package."""
     course: str = ""
-    """Folder, new or empty, for a PlayerAI.py by the course's recipe, and what it imports."""
+    """New or empty folder for a PlayerAI.py by the course's recipe and its modules."""
 
 
 def check(name: str) -> None:
-    """Raises ValueError for a name that no new game can have."""
+    """Raises ValueError if a new game cannot have this name."""
     if not re.fullmatch(NAME, name) or keyword.iskeyword(name):
         raise UserError(f"expected a name of small letters, digits and _, beginning with a letter, got {name!r}")
     if name in (*games(), TEMPLATE):
         raise UserError(f"expected a new name, got the game {name!r}")
-    taken = {short for told in listed().values() for short in told.fields["ids"]}
+    taken = {short for game in listed().values() for short in game.fields["ids"]}
     if id_of(name) in taken:
         raise UserError(f"expected a name with a new id, got {name!r}: the id {id_of(name)!r} is taken")
 
@@ -62,34 +62,34 @@ def id_of(name: str) -> str:
 def pages(name: str) -> dict[str, str]:
     """Returns the new package's files: path -> text."""
     source = files("leafwise.template")
-    places = {
+    paths = {
         "__init__.py": f"leafwise_{name}/__init__.py",
         "games.json": f"leafwise_{name}/games.json",
         "test_template.txt": f"tests/test_{name}.py",
         "pyproject.toml": "pyproject.toml",
         "README.md": "README.md",
     }
-    texts = {place: source.joinpath(file).read_text(encoding="utf-8") for file, place in places.items()}
+    texts = {path: source.joinpath(file).read_text(encoding="utf-8") for file, path in paths.items()}
     named = {
-        place: text.replace(TEMPLATE, name).replace(TEMPLATE.capitalize(), id_of(name)) for place, text in texts.items()
+        path: text.replace(TEMPLATE, name).replace(TEMPLATE.capitalize(), id_of(name)) for path, text in texts.items()
     }
     return named | {".gitignore": "__pycache__/\n*.egg-info/\nbuild/\nruns/\n"}
 
 
 def write(name: str, parent: Path) -> Path:
-    """Writes the package's folder and returns it, or leaves nothing behind; raises ValueError or OSError if it cannot be."""
+    """Writes the package's folder and returns it, or leaves nothing behind; raises ValueError or OSError."""
     check(name)
     if not parent.is_dir():
         raise UserError(f"expected a folder for --dir, got {str(parent)!r}")
     folder = parent / name
     if folder.exists():
-        raise UserError(f"expected a new folder, got {str(folder)!r}")
+        raise UserError(f"expected a new folder, got {str(folder)!r}, which exists")
     draft = parent / f".{name}.{os.getpid()}"
-    draft.mkdir()  # itself: a link in its place is refused
+    draft.mkdir()  # here, so that a link in its place is refused
     try:
-        for place, text in pages(name).items():
-            (draft / place).parent.mkdir(parents=True, exist_ok=True)
-            (draft / place).write_text(text, encoding="utf-8")
+        for path, text in pages(name).items():
+            (draft / path).parent.mkdir(parents=True, exist_ok=True)
+            (draft / path).write_text(text, encoding="utf-8")
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -97,10 +97,10 @@ def write(name: str, parent: Path) -> Path:
 
 
 def write_starter(folder: Path) -> None:
-    """Writes the course's player to a folder that is new or empty; raises ValueError for another."""
-    held = sorted(folder.iterdir()) if folder.is_dir() else []
-    if held or (folder.exists() and not folder.is_dir()):
-        what = f"one with {held[0].name}" if held else "a file"
+    """Writes the course's player to a new or empty folder; raises ValueError for another."""
+    content = sorted(folder.iterdir()) if folder.is_dir() else []
+    if content or (folder.exists() and not folder.is_dir()):
+        what = f"one with {content[0].name}" if content else "a file"
         raise UserError(f"expected a new or an empty folder for --course, got {what}: {str(folder)!r}")
     folder.mkdir(parents=True, exist_ok=True)
     for file in files("leafwise.envs").joinpath(STARTER).iterdir():
@@ -109,7 +109,7 @@ def write_starter(folder: Path) -> None:
 
 
 def starter_lines(folder: Path) -> Iterator[str]:
-    """Yields what can be done with the player."""
+    """Yields the commands to run, play and measure the player."""
     program = folder / "PlayerAI.py"
     shown = f'course:"{program}"' if re.search("[,:]", str(program)) else f"course:{program}"
     player = shlex.quote(shown)

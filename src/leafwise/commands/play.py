@@ -1,4 +1,4 @@
-"""Lets a person play at the keyboard, with hints; --assist follows a game played elsewhere, as Friday at a table."""
+"""Plays a game at the keyboard, with hints; --assist follows a game played elsewhere, such as Friday at a table."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 HUMAN = "human"
 ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right"}
-"""What terminals send for the arrow keys."""
+"""Codes that terminals send for the arrow keys."""
 HELP = "h values every move, u takes one back, ? explains moves, q quits"
 COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36}
-"""Colours of terminals, by their codes."""
+"""Colours of terminals and their codes."""
 MOST_HINTS = 16
-"""Lines of a hint that are shown, before those of the worst move and of who says so."""
+"""Lines of a hint that are shown, before those of the worst move and of the source."""
 
 
 @dataclass(frozen=True)
 class Config:
     """Plays a game at the keyboard.
 
-    While playing: an action's name plays it, h shows the value of every action (exact where the game has a solver, unless
-    --leaf, --depth or --seconds ask for a search), u takes a move back, ? explains moves, q quits.
+    While playing, type an action's name to play it, h for the value of every action, u to take a move back, ? for the moves, q to
+    quit. Values are exact if the game has a solver, unless --leaf, --depth or --seconds ask for a search.
 
     Examples:
       leafwise play trilobite --board 7x6 --k 4
@@ -57,39 +57,39 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game."""
     position: str = ""
-    """Position to begin with, in the game's own text (default: a new game)."""
+    """First position, in the game's own text (default: a new game)."""
     seed: Annotated[int, Range(0, 2**63 - 1)] = 0
     """Seed of the game's chance."""
     opponent: str = ""
     """In two-player games: the other player, or `human` for two people (default: best, the search with the shipped network)."""
     strength: str = ""
-    """In two-player games: easy, medium, hard or best as your opponent; --level is short for it where that is no option of the
-    game."""
+    """In two-player games: easy, medium, hard or best as your opponent; --level is the same unless the game has an option
+    of that name."""
     seat: str = "first"
     """In two-player games: your seat, first or second."""
     assist: bool = False
-    """Follow a game played elsewhere, Friday at a table or Threes on a phone: you type what falls there, and are told what every
-    option is worth."""
+    """Follow a game played elsewhere, Friday at a table or Threes on a phone: you type what happens and see the value of every
+    option."""
     save: OutputFile = ""
-    """File for the game: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
-    --assist it is kept up to date, and a game that it holds goes on."""
+    """File for the game: every move and outcome of chance, for `analyze --game`, `record --game` and `leafwise.load_game`. With
+    --assist it is kept up to date, and a saved game continues."""
     overwrite: bool = False
-    """Write the file of --save anew if it is there already; with --assist a game that it holds goes on."""
+    """Overwrite the file of --save if it exists; with --assist a saved game continues instead."""
     leaf: str = ""
-    """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file (default: the shipped
+    """Leaf of the search for hints: a hand-made score, `learned`, a run folder or a model file (default: the shipped
     network, else the game's score)."""
     depth: int = 0
     """Depth of that search, in decisions (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds of that search per position (0: no limit)."""
     verbose: bool = False
-    """Show, on standard error, what other people's programs print (course:DIR/PlayerAI.py)."""
+    """Show the output of other people's programs (course:DIR/PlayerAI.py) on standard error."""
     variant: tyro.conf.Suppress[tuple[str, ...]] = ()
     """The game's own options that were given."""
 
     @staticmethod
     def respelt(words: Sequence[str]) -> list[str]:
-        """Returns a command line with `--level` spelt `--strength`, unless it names a game with an option `level` of its own."""
+        """Returns a command line with `--level` as `--strength`, unless its game has an option `level`."""
         name = next((word for word in words if word in games()), "")
         if name and "level" in option_defaults(name):
             return list(words)
@@ -97,7 +97,7 @@ class Config:
 
     @staticmethod
     def more_help(name: str) -> tuple[str, dict[str, str]]:
-        """Returns what `--help` says besides of a game that is named: its levels, and what they are."""
+        """Returns the levels of a game for `--help`."""
         from leafwise.search.players import level_lines
 
         game, title = find_game(name), f"Levels of {name}, for --strength:"
@@ -105,10 +105,10 @@ class Config:
 
 
 class Session:
-    """A game between people and players, with everything before it kept for taking back."""
+    """A game between people and players; its moves can be taken back."""
 
     def __init__(self, state: State, stream: Words, seats: dict[int, Player | None], seed: int | None = None) -> None:
-        """`seats` names who sits where; None is a person. Chance at the beginning is drawn from `stream` here."""
+        """`seats` has the player of each seat, None for a person. Chance at the start is drawn from `stream`."""
         from leafwise.envs.core.play.gamefile import GameRecorder
 
         names = [HUMAN if (who := seats[seat]) is None else who.name for seat in range(state.game.players)]
@@ -116,11 +116,11 @@ class Session:
         self.recorder.settle(stream)
         self.stream, self.seats = stream, seats
         self.before: list[tuple[int, Words]] = []
-        """Of every decision: how many steps came before it, and the stream."""
+        """For every decision the number of steps before it, and the stream."""
         self.odds = ""
-        """What chance could do after the last action, in games where it is little."""
+        """Probabilities of chance after the last action, in games with few outcomes."""
         self.forfeit: tuple[str, float] | None = None
-        """How a player gave the game away, and the first player's return."""
+        """Reason of a forfeit, and the first player's return."""
 
     @property
     def state(self) -> State:
@@ -129,12 +129,12 @@ class Session:
 
     @property
     def last_player(self) -> int:
-        """The seat that acted last; before the first action who is to act."""
+        """The seat that acted last; before the first action the seat to act."""
         acted = (step.before.current_player for step in reversed(self.recorder.steps) if not step.before.is_chance)
         return next(acted, self.state.current_player)
 
     def play(self, action: str | int) -> list[str]:
-        """Plays an action and all chance after it; returns what chance did, in words. Raises ValueError if it is not legal."""
+        """Plays an action and the chance after it; returns the outcomes in words. Raises ValueError if it is not legal."""
         steps = len(self.recorder.steps)
         after = self.recorder.play(action)
         self.before.append((steps, self.stream.copy()))
@@ -143,7 +143,7 @@ class Session:
         return [happened(step) for step in self.recorder.steps[steps + 1 :]]
 
     def play_typed(self, text: str) -> list[str]:
-        """Plays an action, or a whole turn where people think in them; returns what chance did, in words."""
+        """Plays an action, or a whole turn in games with whole turns; returns the outcomes of chance in words."""
         from leafwise.envs.core.play.by_name import move_names
         from leafwise.envs.core.play.turns import played_in_order
 
@@ -157,7 +157,7 @@ class Session:
         return happened
 
     def undo(self) -> bool:
-        """Goes back to the last decision of a person; returns whether there was one. Chance repeats itself."""
+        """Goes back to the last decision of a person; returns whether there was one. Chance then repeats itself."""
         for k in range(len(self.before) - 1, -1, -1):
             steps, stream = self.before[k]
             if self.seats[self.recorder.steps[steps].before.current_player] is None:
@@ -169,21 +169,21 @@ class Session:
 
 FEW_OUTCOMES = 12
 ROOM = 16
-"""Characters behind the actions that are there to be typed."""
+"""Characters that stay free behind the actions for the typed line."""
 
 
 def odds(state: State) -> str:
-    """Returns the likeliest outcomes of a chance stage with their probabilities; "" where they are many and have no names."""
+    """Returns the likeliest outcomes of a chance node with their probabilities; "" if they are many and have no names."""
     named = state.game.text.outcome_words is not None
     if state.game.max_outcomes > FEW_OUTCOMES and not named:
         return ""
     outcomes = sorted(state.outcomes(), key=lambda outcome: -outcome[0])
-    told = [f"{state.outcome_words(after)} {100 * p:.3g} %" for p, after in outcomes[:FEW_OUTCOMES]]
-    return ", ".join(told) + (f", ... ({len(outcomes)} in all)" if len(outcomes) > FEW_OUTCOMES else "")
+    texts = [f"{state.outcome_words(after)} {100 * p:.3g} %" for p, after in outcomes[:FEW_OUTCOMES]]
+    return ", ".join(texts) + (f", ... ({len(outcomes)} in all)" if len(outcomes) > FEW_OUTCOMES else "")
 
 
 def happened(step: Step) -> str:
-    """Returns what chance did; where it has a name for people, with its probability."""
+    """Returns the outcome of chance; with its probability if it has a name in words."""
     if step.before.game.text.outcome_words is None:
         return step.name
     chance = next(p for p, after in step.before.outcomes() if after == step.after)
@@ -191,7 +191,7 @@ def happened(step: Step) -> str:
 
 
 def legal_lines(state: State) -> str:
-    """Returns a line for each legal action in words, "" where actions are told by their names alone."""
+    """Returns a line for each legal action in words, "" in games without such words."""
     if state.game.text.action_words is None:
         return ""
     width = max(map(len, state.legal_names))
@@ -199,23 +199,23 @@ def legal_lines(state: State) -> str:
 
 
 def legal_text(state: State, most: int = 24) -> str:
-    """Returns the names of the legal actions, the first of them if they are many."""
+    """Returns the names of the first legal actions, and how many there are."""
     names = state.legal_names
     return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 
 def at_terminal(text: str, game: Game | None = None, room: int = 0) -> str:
-    """Returns text as a terminal shows it: lines no longer than it is wide, the signs of a board in the game's colours.
+    """Formats text for a terminal: wrapped lines, and the signs of a board in the game's colours.
 
-    `room` characters of each line stay free, for what is typed behind the last.
+    `room` characters of each line stay free for typing.
     """
     if not sys.stdout.isatty():
         return text
-    width, found = shutil.get_terminal_size().columns - room, []
+    width, lines = shutil.get_terminal_size().columns - room, []
     for line in text.split("\n"):
         wrapped = textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
-        found += wrapped if len(line) > width else [line]
-    text = "\n".join(found)
+        lines += wrapped if len(line) > width else [line]
+    text = "\n".join(lines)
     if game is not None and "NO_COLOR" not in os.environ and (os.name != "nt" or "WT_SESSION" in os.environ):
         for signs, colour in game.text.colours.items():
             text = re.sub(signs, f"\x1b[{COLOURS[colour]}m\\g<0>\x1b[0m", text, flags=re.MULTILINE)
@@ -223,7 +223,7 @@ def at_terminal(text: str, game: Game | None = None, room: int = 0) -> str:
 
 
 def ask(prompt: str) -> str | None:
-    """Returns a line that the person types, without blanks around, arrow keys by name; None at the end of input."""
+    """Returns a typed line, stripped, with arrow keys by name; None at the end of input."""
     try:
         line = text_of(input(prompt)).strip()
         return ARROWS.get(line, line)
@@ -233,7 +233,7 @@ def ask(prompt: str) -> str | None:
 
 
 def turn_of_person(session: Session, hints: Hints) -> bool:
-    """Lets the person type until an action is played or taken back; returns False to quit."""
+    """Reads lines until an action is played or taken back; returns False to quit."""
     state = session.state
     who = f"player {state.current_player + 1} to move: " if state.game.players == 2 else ""
     while True:
@@ -247,9 +247,9 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
             say(at_terminal("\n".join(lines)))
         elif word == "?":
             about = state.game.text.about
-            told = [text.replace("`", "") for text in (about.actions, about.ends)]
+            texts = [text.replace("`", "") for text in (about.actions, about.ends)]
             legend = " ".join(state.legend().split())
-            say(at_terminal("\n".join(filter(None, [*told, legend, HELP]))))
+            say(at_terminal("\n".join(filter(None, [*texts, legend, HELP]))))
         elif word == "u":
             if session.undo():
                 return True
@@ -305,7 +305,7 @@ def play(config: Config, session: Session, hints: Hints) -> None:
 
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
-    """Returns who sits where; raises ValueError for an unknown seat or player."""
+    """Returns the player of each seat; raises ValueError for an unknown seat or player."""
     from leafwise.models.players import player
 
     if game.players == 1:
@@ -317,13 +317,13 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
     need_among(config.seat, ("first", "second"), "--seat")
     if config.strength and config.opponent:
         raise UserError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
-    own = 0 if config.seat == "first" else 1
+    seat = 0 if config.seat == "first" else 1
     name = f"level:{config.strength}" if config.strength else config.opponent or "best"
-    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
+    return {seat: None, 1 - seat: None if name == HUMAN else player(name, game, config.seed)}
 
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
-    """Returns who answers `h`: the exact solver, at best the one that plays, unless options ask for a search."""
+    """Returns the hints for `h`: by the exact solver (that of the opponent, if any), unless options ask for a search."""
     from leafwise.analysis import Hints, analyst_of
     from leafwise.envs.core.play.solver import SolverPlayer
 
@@ -334,7 +334,7 @@ def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) ->
 
 
 def introduce(config: Config, session: Session, hints: Hints) -> None:
-    """Says who plays, and who answers for hints."""
+    """Prints the players and the source of hints."""
     from leafwise.envs.core.play.solver import SolverPlayer
     from leafwise.search.players import level_lines, search_of
 
@@ -361,7 +361,7 @@ def save(config: Config, session: Session) -> None:
 
 
 def follow(config: Config, game: Game) -> None:
-    """Follows a game that is played elsewhere; a variant that is told on the command line is not asked for."""
+    """Follows a game that is played elsewhere; the variant of the command line is not asked for again."""
     from leafwise.analysis import analyst_of
     from leafwise.assist import assist, begun
 

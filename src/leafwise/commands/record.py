@@ -1,4 +1,4 @@
-"""Records a game as a GIF: one that is played now, or one from a file."""
+"""Records a game as a GIF: a new game, or one from a file."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Config:
-    """Plays a game and writes it as a GIF, one frame per decision, and where asked for one before each act of chance.
+    """Plays a game and writes it as a GIF with one frame per decision; --chance adds one before each outcome of chance.
 
-    `leafwise record --game FILE` draws a game that was written with --save instead of playing one.
+    `leafwise record --game FILE` draws a game that was written with --save.
 
     Examples:
       leafwise record threes --moves 100
@@ -44,11 +44,11 @@ class Config:
     out: OutputFile = "game.gif"
     """File to write."""
     save: OutputFile = ""
-    """File for the game as text: every move and act of chance."""
+    """File for the game as text: every move and outcome of chance."""
     overwrite: bool = False
-    """Write files that are there already anew."""
+    """Overwrite existing files."""
     number: Annotated[int, Range(1, 10**9)] = 1
-    """Which game of the file of --game."""
+    """Number of the game in the file of --game."""
     width: Annotated[int, Range(32, 2000)] = 240
     """Width of the picture, in pixels."""
     milliseconds: Annotated[int, Range(20, 60_000)] = 150
@@ -56,15 +56,15 @@ class Config:
     moves: Annotated[int, Range(0, 10**6)] = 0
     """Decisions to play (0: to the end)."""
     chance: bool = False
-    """Show what chance may do, before it does."""
+    """Show the possible outcomes before each outcome of chance."""
     values: bool = False
-    """Write below each picture what the best leaf expects, searched one decision deep."""
+    """Write the value of each position below its picture: the best leaf, one decision deep."""
     game_file: tyro.conf.Suppress[str] = ""
     """File of games, --game FILE."""
 
 
 def played(config: Config, game: Game) -> GameRecord:
-    """Plays the game and says who did; raises Forfeit, a ValueError, for a player who does."""
+    """Plays the game and prints its players; raises Forfeit, a ValueError, if one forfeits."""
     from leafwise.envs.core.play.gamefile import play_game
     from leafwise.models.players import player
     from leafwise.search.players import search_of
@@ -83,7 +83,7 @@ def played(config: Config, game: Game) -> GameRecord:
 
 
 def captions(game: Game, states: Sequence[State]) -> list[str]:
-    """Returns a line for each position: what the best leaf expects, in people's units where they are known."""
+    """Returns a line for each position: its value by the best leaf, in people's units if they are known."""
     from leafwise.analysis import analyst_of
 
     analyst = analyst_of(game, depth=1)

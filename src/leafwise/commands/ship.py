@@ -33,7 +33,7 @@ def main(words: Sequence[str]) -> int:
         return 0 if words else WRONG_INPUT
     if name not in COMMANDS:
         raise UserError(f"expected a command among {', '.join(COMMANDS)}, got {name!r}{perhaps(name, COMMANDS)}")
-    from leafwise import ships  # the room brings its settings along, which are the options
+    from leafwise import ships  # late, since its options import the generator's settings
 
     status: int = getattr(ships, name)(rest)
     return status

@@ -1,4 +1,4 @@
-"""Solves positions exactly: who wins, how soon, the best moves."""
+"""Solves positions exactly: who wins, how soon, which moves are best."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Optional
 
 import tyro
 
-from leafwise.cli import REPORT, Interrupted, Report, asked_lines, command, positions_of, print_json
+from leafwise.cli import REPORT, Interrupted, Report, command, input_lines, positions_of, print_json
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import Deferred
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.solver import Solution, Solver
 
-PATIENCE = 1.0
-"""Seconds before progress is shown."""
+PROGRESS_AFTER = 1.0
+"""Seconds until progress is shown."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Solves a position exactly: value for the player to move, how soon, and every best move.
+    """Solves a position exactly: value for the player to move, length of the game, and every best move.
 
-    A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text; what chance did stands among the moves
-    (Trap: `SE 1,1 1,2`, the trap thrown at 1,1 landed at 1,2). Many positions, one a line, come from --file or standard input,
-    and give one JSON object a line each; a line that is wrong gives one with its `error`. Ctrl-C prints what is known by then.
+    A position is given by its moves, `4453` or `0-1 2-3`, or by the game's own text. Outcomes of chance stand among the moves
+    (Trap: `SE 1,1 1,2`, the trap thrown at 1,1 landed at 1,2). --file or standard input may hold many positions, one a line. Each
+    gives one JSON object, a wrong line one with its `error`. Ctrl-C prints what is known so far.
 
     Examples:
       leafwise solve cassis
@@ -42,22 +42,21 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game."""
     moves: Optional[str] = None  # noqa: UP045 (tyro imports typeguard, a fifth of the command's time, for `str | None`)
-    """Moves from the start, or a position as text (default: the start, unless positions come from elsewhere)."""
+    """Moves from the start, or a position as text (default: the start, unless there are other positions)."""
     file: str = ""
     """File of positions, one a line; - is standard input."""
     actions: Literal["all", "best", "none"] = "all"
-    """What to find out about each action: "all" values, only which are "best", or "none" but the first best."""
+    """Actions to solve: "all" for their values, "best" for the best ones, or "none" for the first best one only."""
     table_mb: float = 256.0
-    """Most memory for the table of positions, in MB."""
+    """Maximum memory of the table of positions, in MB."""
     json: bool = False
     """Print one JSON object."""
 
 
 def read_position(game: Game, text: str, *, chance: bool = False) -> State:
-    """Returns the position after some moves, or that a text describes; raises ValueError in the game's words.
+    """Returns the position of a text, or after some moves; raises ValueError in the game's words.
 
-    What chance did stands among the moves, by name; a position in which chance acts next is refused, unless `chance` says that
-    the solver takes it.
+    Outcomes of chance stand among the moves, by name. A chance node is refused unless `chance` says that the solver takes one.
     """
     from leafwise.envs.core.play.by_name import after_moves, is_position, move_names, outcomes_text
 
@@ -70,7 +69,7 @@ def read_position(game: Game, text: str, *, chance: bool = False) -> State:
 
 
 def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
-    """Solves and shows progress on standard error; returns the solution and whether Ctrl-C cut it short."""
+    """Solves with progress on standard error; returns the solution and whether Ctrl-C interrupted it."""
     done = threading.Event()
     watching = threading.Thread(target=watch, args=(solver, done), daemon=True)
     watching.start()
@@ -84,8 +83,8 @@ def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
 
 
 def watch(solver: Solver, done: threading.Event) -> None:
-    """Tells what the solver knows until it is done: a live line on a terminal, else now and then a line."""
-    if done.wait(PATIENCE):
+    """Prints what the solver knows until it is done: a live line on a terminal, else a line from time to time."""
+    if done.wait(PROGRESS_AFTER):
         return
     from rich.console import Console
 
@@ -101,34 +100,34 @@ def watch(solver: Solver, done: threading.Event) -> None:
 
 
 def known(solver: Solver, started: float) -> str:
-    """Returns a line about the search under way."""
+    """Returns a line on the current search."""
     now = solver.known()
     low, high = now["bounds"]
-    what = between(low, high) if low < high else f"{between(low, high)}, looking at the moves"
-    return f"{what}, {now['nodes']:,} nodes, {time.perf_counter() - started + PATIENCE:.0f} s"
+    what = between(low, high) if low < high else f"{between(low, high)}, solving the moves"
+    return f"{what}, {now['nodes']:,} nodes, {time.perf_counter() - started + PROGRESS_AFTER:.0f} s"
 
 
 def between(low: float, high: float) -> str:
-    """Returns in words what lies between two scores (or values)."""
+    """Returns a range of scores (or values) in words."""
     least, most = (worded((bound > 0) - (bound < 0)) for bound in (low, high))
     return least if least == most else f"{least} to {most}"
 
 
 def worded(value: float) -> str:
-    """Returns what a value is called; in games of chance it is a number."""
+    """Returns a value in words; in games with chance it is a number."""
     from leafwise.envs.core.play.solver import WORDS
 
     return WORDS.get(value) or f"{value:+.6f}"
 
 
 def lines(state: State, solution: Solution, solver: Solver) -> Iterator[str]:
-    """Yields the lines that tell a solution to people."""
+    """Yields a solution as lines of text."""
     from leafwise.envs.core.play.solver import exact_words
 
     yield state.board()
     yield ""
     if not solution.complete:
-        yield "  stopped before the end; this much is known:"
+        yield "  stopped early; known so far:"
     if solution.value is None:
         yield f"  value  {between(*solution.bounds)} for the player to move"
     else:
@@ -154,11 +153,11 @@ def main(config: Config, game: Game) -> Iterator[Report]:
 
     solver = exact_solver(game, config.table_mb)
     read = partial(read_position, game, chance=getattr(solver, "solves_chance", False))
-    many = asked_lines(config.file, config.moves is not None)
+    many = input_lines(config.file, config.moves is not None)
     text = config.moves or ""
-    for asked, state in [(text, read(text))] if many is None else positions_of(many, read):
+    for text_of_line, state in [(text, read(text))] if many is None else positions_of(many, read):
         solution, interrupted = solve(solver, state, config.actions)
-        result = {"position": asked, **asdict(solution)}
+        result = {"position": text_of_line, **asdict(solution)}
         if many is None:
             yield result, lines(state, solution, solver)
         else:

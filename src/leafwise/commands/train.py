@@ -9,19 +9,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leafwise.cli import Interrupted, Report, command, flag_of, help_of_game, say, tell_rules, tell_untold
+from leafwise.cli import Interrupted, Report, command, flag_of, help_of_game, print_pending_notes, say, tell_rules
 from leafwise.envs.core.commandline import WRONG_INPUT, cannot_use
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.option_help import definitions, paragraphs
 from leafwise.envs.registry import check_name, game, games, option_types
-from leafwise.training.execution import check_places
+from leafwise.training.execution import check_backend
 from leafwise.training.runs.files import config_file
 from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
 from leafwise.training.runs.run_options import option_text, parse_options, take_option
 
 USAGE = """Trains a network and saves it in a run folder.
-Ctrl-C saves and ends; --resume goes on.
+Ctrl-C saves and ends; --resume continues.
 
 Examples:
   leafwise train threes --total-steps 1000000
@@ -37,14 +37,14 @@ OPTIONS = """Most used:
   --total-steps N  Length of the run, in the method's own steps.
 
 Runs:
-  --resume         Goes on with the run of --run.
+  --resume         Continues the run of --run.
   --config FILE    Repeats a run: takes the options of its config.toml.
   --no-recipe      Leaves out the options that the game's recipe adds to the
                    method's; --method METHOD --help shows them.
   --seeds N        Trains N runs that differ in their seed alone, in folders of
                    --run FOLDER, side by side in --processes of this machine or
                    on a --cluster whose machines share that folder; --resume
-                   goes on with all that are not over.
+                   continues all unfinished runs.
 """
 USAGE_OF_GAME = """
 Examples:
@@ -59,9 +59,9 @@ SUMMARY_GAMES = 100
 
 
 def with_variant(name: str, arguments: list[str]) -> list[str]:
-    """Returns the arguments with the game's own options, `--board 7x6 --k 4`, gathered as `--variant board=7x6,k=4`.
+    """Returns the arguments with the game's own options, `--board 7x6 --k 4`, joined to `--variant board=7x6,k=4`.
 
-    Raises ValueError, in the words of these options, for values that the game does not have.
+    Raises ValueError for wrong values, with the names of these options.
     """
     variant, rest = take_option(arguments, "--variant")
     given: dict[str, str] = {}
@@ -77,13 +77,13 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
     return [*rest, "--variant", ",".join(words)] if words else rest
 
 
-def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
-    """Returns the method that a command line asks for, its options, and the file that some are from; ends after help."""
+def requested_run(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
+    """Returns the method of a command line, its options, and the file of options if any; exits after help."""
     method, rest = take_option(words, "--method")
     if rest in (["-h"], ["--help"]):  # imports no game
         say(
             f"{USAGE}\n{OPTIONS}\n"
-            + paragraphs(f"Games: {', '.join(games())}. Without words the methods that fit each are listed.")
+            + paragraphs(f"Games: {', '.join(games())}. Without arguments the command lists the methods of each.")
         )
         raise SystemExit(0)
     if not rest:
@@ -106,22 +106,22 @@ def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
             )
         )
         raise SystemExit(0)
-    found = method_of(name, method or "")
+    chosen = method_of(name, method or "")
     if helps:
         rest = ["--game", name, "--help"]
     else:
         rest = ["--game", name, *with_variant(name, rest)]
-        rest = rest if plain else with_recipe(name, found.name, rest)
-    added = shlex.join(with_recipe(name, found.name, [])) if helps else ""
+        rest = rest if plain else with_recipe(name, chosen.name, rest)
+    added = shlex.join(with_recipe(name, chosen.name, [])) if helps else ""
     more = [
         paragraphs(f"{name.capitalize()}'s recipe sets these options unless you give them: {added or 'none'}."),
         *help_of_game(Method, [name]),
     ]
-    return found, *parse_options(found.options, rest, f"leafwise train {name} --method {found.name}", more)
+    return chosen, *parse_options(chosen.options, rest, f"leafwise train {name} --method {chosen.name}", more)
 
 
 class SeededRuns(NamedTuple):
-    """Runs that `--seeds` asks for."""
+    """The runs of `--seeds`."""
 
     folder: Path
     configs: list[Any]
@@ -129,67 +129,67 @@ class SeededRuns(NamedTuple):
     cluster: str
 
 
-def asked_with_seeds(words: Sequence[str]) -> tuple[Method, Any, Path | None, SeededRuns | None]:
-    """Returns what a command line asks for, and the runs where `--seeds` asks for several; the options are those of the first.
+def requested_runs(words: Sequence[str]) -> tuple[Method, Any, Path | None, SeededRuns | None]:
+    """Returns method, options and file of a command line, and the runs of `--seeds` if given; options are the first run's.
 
-    Raises ValueError for runs that there are without `--resume`, and where there are none with it.
+    Raises ValueError if runs exist without `--resume`, or none exists with it.
     """
     seeds, rest = take_option(words, "--seeds")
     if seeds is None:
-        return *asked(words), None
+        return *requested_run(words), None
     texts = {"seeds": seeds}
     for name in ("seed", "run", "processes", "cluster"):
         text, rest = take_option(rest, f"--{name}")
         if text is not None:
             texts[name] = text
-    told = options_from_text(
+    options = options_from_text(
         {"seeds": "int", "seed": "int", "processes": "int", "run": "str", "cluster": "str"}, texts, flag_of
     )
-    first, count, cluster = told.get("seed", 1), told["seeds"], told.get("cluster", "")
+    first, count, cluster = options.get("seed", 1), options["seeds"], options.get("cluster", "")
     if not 1 <= count <= MOST_SEEDS:
         raise UserError(f"expected 1 to {MOST_SEEDS:,} --seeds, got {count}")
     resume, rest = "--resume" in rest, [word for word in rest if word != "--resume"]
-    method = asked(rest)[0]
-    folder = Path(told.get("run") or f"runs/{rest[0]}-{method.name}-seeds")
+    method = requested_run(rest)[0]
+    folder = Path(options.get("run") or f"runs/{rest[0]}-{method.name}-seeds")
     paths = {seed: folder / f"seed-{seed}" for seed in range(first, first + count)}
     begun = [file for path in paths.values() if (file := config_file(path))]
     if resume != bool(begun):
-        wanted, hint = ("runs to resume", "") if resume else ("no runs", "; use --resume to go on")
+        wanted, hint = ("runs to resume", "") if resume else ("no runs", "; use --resume to continue")
         raise UserError(
             f"expected {wanted} in {str(folder)!r}, found {begun[0].parent.name if begun else 'none'}{hint}"
         )
     configs = []
-    for seed, path in paths.items():  # one that has not begun has the options of one that has
-        own = ["--resume"] if config_file(path) else ["--config", str(begun[0])] if begun else []
-        _, config, file = asked([*rest, "--run", str(path), "--seed", str(seed), *own])
+    for seed, path in paths.items():  # a run that has not begun gets the options of one that has
+        more = ["--resume"] if config_file(path) else ["--config", str(begun[0])] if begun else []
+        _, config, file = requested_run([*rest, "--run", str(path), "--seed", str(seed), *more])
         configs.append(config)
-    processes = told.get("processes", 1 if cluster else min(count, os.cpu_count() or 1))
-    check_places(processes, cluster)
+    processes = options.get("processes", 1 if cluster else min(count, os.cpu_count() or 1))
+    check_backend(processes, cluster)
     return method, configs[0], file, SeededRuns(folder, configs, processes, cluster)
 
 
-def trained_side_by_side(method: Method, asked: SeededRuns) -> Iterator[Report]:
-    """Trains runs with several seeds; tells of each that is over, then what all of them come to in the same games."""
+def trained_side_by_side(method: Method, runs: SeededRuns) -> Iterator[Report]:
+    """Trains runs with several seeds; reports each finished run, then compares all of them in the same games."""
     from leafwise.commands.compare import Config, figures, lines
     from leafwise.training.runs.side_by_side import results_of, train_side_by_side
 
     seconds = 0.0
-    for path in train_side_by_side(method.module, asked.configs, asked.processes, asked.cluster):
-        told = results_of(path)
-        seconds += told["seconds"]
-        yield f"run folder  {path}: {told['steps']:,} steps, {told['seconds']:,.0f} s of processor time"
-    yield f"all         {len(asked.configs)} runs in {asked.folder}, {seconds:,.0f} s of processor time"
+    for path in train_side_by_side(method.module, runs.configs, runs.processes, runs.cluster):
+        results = results_of(path)
+        seconds += results["seconds"]
+        yield f"run folder  {path}: {results['steps']:,} steps, {results['seconds']:,.0f} s of processor time"
+    yield f"all         {len(runs.configs)} runs in {runs.folder}, {seconds:,.0f} s of processor time"
     try:
-        yield from lines(figures(Config((asked.folder,), games=SUMMARY_GAMES, processes=asked.processes)))
-    except UserError as problem:  # a policy alone is no leaf
-        yield f"no strength told: {problem}"
-    yield f"next        leafwise compare {shlex.quote(str(asked.folder))} OTHER_FOLDER"
+        yield from lines(figures(Config((runs.folder,), games=SUMMARY_GAMES, processes=runs.processes)))
+    except UserError as problem:  # a policy alone is not a leaf
+        yield f"strength    not measured: {problem}"
+    yield f"next        leafwise compare {shlex.quote(str(runs.folder))} OTHER_FOLDER"
 
 
-@command(asked_with_seeds)
+@command(requested_runs)
 def main(method: Method, config: Any, file: Path | None, several: SeededRuns | None) -> Iterator[Report]:
-    """Trains a game, and tells where the run is; Ctrl-C before the first step is one line."""
-    tell_untold()
+    """Trains a game and prints the run folder; Ctrl-C before the first step gives one line."""
+    print_pending_notes()
     try:
         if several is not None:
             yield from trained_side_by_side(method, several)
@@ -200,16 +200,16 @@ def main(method: Method, config: Any, file: Path | None, several: SeededRuns | N
         raise UserError(f"{problem}{where}") from None
     except BrokenPipeError:
         raise
-    except OSError as problem:  # whatever it tells of: a run writes many files
+    except OSError as problem:  # of any of the many files of a run
         what = cannot_use(problem, "the run folder")
         raise UserError(f"{what}; the run was saved at its last checkpoint; continue with --resume") from None
     except KeyboardInterrupt:
-        raise Interrupted("a run that had begun goes on with --resume") from None
+        raise Interrupted("continue a run that has begun with --resume") from None
     yield "\n".join(at_a_glance(path, method.name))
 
 
 def at_a_glance(path: Path, method: str) -> Iterator[str]:
-    """Yields a small table of a run: what was learned, how strong it is, against what, where it lies, what to do next."""
+    """Yields a small table of a run: folder, game, strength, opponents, and the next commands."""
     from leafwise.commands.games import known
     from leafwise.commands.models import mean_of, metadata, number
     from leafwise.models.leaves import named_leaf
@@ -240,7 +240,7 @@ def at_a_glance(path: Path, method: str) -> Iterator[str]:
                 against += [f"{one.player} {number(one.mean, unit)}" for one in weak]
         if against:
             yield f"against     {', '.join(against)}"
-        with contextlib.suppress(UserError):  # a policy alone is no leaf
+        with contextlib.suppress(UserError):  # a policy alone is not a leaf
             named_leaf(learned, str(path))
             who, alone = shlex.quote(f"search:{path},depth=1"), learned.players == 1
             seat = f"--leaf {shlex.quote(str(path))}" if alone else f"--opponent {who}"

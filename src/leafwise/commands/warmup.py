@@ -1,4 +1,4 @@
-"""Compiles what play, search and training use, and says how long each part took."""
+"""Compiles what games, searches and training use, and prints the time of each part."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Item = tuple[str, Callable[[], object]]
 class Config:
     """Compiles everything that games, searches, environments and training use, once per version; all games on all cores.
 
-    Prints processor seconds, which are those of one idle core.
-    Later processes find the machine code in the cache folder; LEAFWISE_CACHE_DIR moves it.
+    Prints the processor seconds of each part. Later processes find the machine code in the cache folder; LEAFWISE_CACHE_DIR sets
+    that folder.
 
     Examples:
       leafwise warmup threes
@@ -37,7 +37,7 @@ class Config:
     game: tyro.conf.Positional[str] = ""
     """One game only (default: all)."""
     hooks: bool = True
-    """Compile the optional rules and hooks that searches use to value siblings together; without them: what they cost."""
+    """Compile the optional rules and hooks that value siblings together; --no-hooks shows the time without them."""
     json: bool = False
     """Print one JSON object: processor seconds by item, the total, the cache folder."""
 
@@ -77,7 +77,7 @@ def infer(game: Game) -> None:
 
 
 def without_hooks(game: Game) -> Game:
-    """Returns a game without the optional rules and hooks with which searches value siblings together."""
+    """Returns a game without the optional rules and hooks that value siblings together."""
     chance = replace(game.rules.chance, afterstates=None, apply_outcome=None)
 
     def alone(score: Callable[[Any], Evaluator]) -> Callable[[Any], Evaluator]:
@@ -92,7 +92,7 @@ def without_hooks(game: Game) -> Game:
 
 
 def items(game: Game) -> Iterator[Item]:
-    """Yields what is to compile for a game, by name."""
+    """Yields the work that compiles a game's code, by name."""
     from leafwise.analysis import solver_of
     from leafwise.envs.core.contract.game import OwnSearch
     from leafwise.envs.core.gym.env import GameEnv
@@ -128,7 +128,7 @@ def items(game: Game) -> Iterator[Item]:
 
 
 def compile_game(name: str, hooks: bool) -> Iterator[tuple[str, float]]:
-    """Compiles what a game needs; yields the processor seconds of each item, those of an idle core, however busy the machine is."""
+    """Compiles the code of a game; yields the processor seconds of each item."""
     game = find_game(name)
     for item, work in items(game if hooks else without_hooks(game)):
         start = time.process_time()
@@ -137,7 +137,7 @@ def compile_game(name: str, hooks: bool) -> Iterator[tuple[str, float]]:
 
 
 def compile_all(hooks: bool) -> Iterator[tuple[str, float]]:
-    """Does so for all games, one process a core; yields the items of each game once it is done."""
+    """Compiles all games, one process a core; yields the items of each finished game."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
 
@@ -150,7 +150,7 @@ def compile_all(hooks: bool) -> Iterator[tuple[str, float]]:
 
 
 def compiled_items(name: str, hooks: bool) -> list[tuple[str, float]]:
-    """Returns all that `compile_game` yields."""
+    """Returns the items of `compile_game` as a list."""
     return list(compile_game(name, hooks))
 
 

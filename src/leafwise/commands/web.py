@@ -18,7 +18,7 @@ MAX_WORKERS = 64
 
 @dataclass(frozen=True)
 class Config:
-    """Serves a local page: play, analyse, training runs. Ctrl-C ends it. Needs the extra `web`.
+    """Serves a local page to play, analyse games and watch training runs. Ctrl-C ends it. Needs the extra `web`.
 
     Examples:
       leafwise web
@@ -28,24 +28,23 @@ class Config:
 
     most_used: ClassVar[tuple[str, ...]] = ("phone", "port", "runs")
     port: Annotated[int, Range(0, 2**16 - 1)] = 0
-    """Port to listen at (0: the first that is free)."""
+    """Port to listen on (0: the first free one)."""
     open: bool = True
     """Open the page in the browser."""
     host: str = "127.0.0.1"
-    """Address to listen at. Any other than this machine's own opens the server to its network, with a token in the address."""
+    """Address to listen on. Any other than the default opens the server to its network, with a token in the address."""
     phone: bool = False
     """Listen on the local network, with a random token in the address, and print its QR code for a phone."""
     runs: str = "runs"
-    """Folder of training runs, whose models and curves the page may show; nothing else is read."""
+    """Folder of training runs whose models and curves the page may show; the page reads no other files."""
     player: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
-    """NAME=PLAYER, a player besides those that the page lists anyway: --player mine="program:./mine,seconds=1"; as often as you
-    like."""
+    """NAME=PLAYER, a further player for the page: --player mine="program:./mine,seconds=1". May be given several times."""
     export: str = ""
-    """Folder for static files instead of a server: play and analyse in any browser that gets them. Needs the extra `export`."""
+    """Folder for static files instead of a server, to play and analyse in any browser. Needs the extra `export`."""
     games: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
-    """With --export: a game that is written, as often as you like (default: all that can be)."""
+    """With --export: a game to write; may be given several times (default: all possible games)."""
     workers: Annotated[int, Range(0, MAX_WORKERS)] = 0
-    """Searches at a time (0: as many as there are cores, at least 4)."""
+    """Searches at the same time (0: the number of cores, at least 4)."""
 
 
 @command(Config)

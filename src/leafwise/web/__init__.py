@@ -1,6 +1,6 @@
-"""`leafwise web`: a local page to play, analyse and follow games, over a JSON interface that others can use too.
+"""`leafwise web`: a local page to play, analyse and follow games, on a JSON interface for any client.
 
-`app` answers requests and serves `static`; `guard` says whose; `requests` declares what may be asked, once, with the function that
-answers it; `workers` hands it to processes that call these functions: those of `games`, `analysis`, `runs` and `ships`, which alone
-import numba and numpy.
+`app` answers requests and serves `static`. `guard` decides whose requests are allowed. `requests` declares each kind of request
+with its function, and `workers` sends it to a process that calls this function. The functions are in `games`, `analysis`, `runs`
+and `ships`, which alone import numba and numpy.
 """

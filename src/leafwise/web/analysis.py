@@ -1,4 +1,4 @@
-"""What takes time: players' moves, analyses, exact values, what each move of a game gave away, and advice at a real table."""
+"""Answers that take time: moves of players, analyses, exact values, reviews, and advice for a followed game."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from leafwise.analysis import Analyst, exact_turns, need_playable, position_json, stop_of, stopped_after, turn_values
+from leafwise.analysis import (
+    Analyst,
+    exact_turns,
+    has_solver,
+    need_playable,
+    position_json,
+    stop_of,
+    stopped_after,
+    turn_values,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -23,10 +32,9 @@ from leafwise.models.units import CHANCE_WITH_DRAWS
 from leafwise.review import ending_text, reviewed_moves
 from leafwise.search import Result, Search, Stopped
 from leafwise.search.players import BEST, load_code, search_of
-from leafwise.search.result import principal_line
+from leafwise.search.result import principal_variation
 from leafwise.web import games
 from leafwise.web.games import (
-    has_solver,
     leaf_source,
     need_game,
     need_offered,
@@ -43,37 +51,37 @@ from leafwise.web.requests import (
     ReviewRequest,
     SolveRequest,
 )
-from leafwise.web.workers import JobContext, Kept
+from leafwise.web.workers import JobContext, RecentCache
 
 TABLE_MB = 32.0
 FIRST_SLICE = 0.05
-"""Seconds of the first answer of an analysis; each slice is twice the one before, and goes on from its table."""
+"""Seconds until the first answer of an analysis; each further slice takes twice as long and continues with its table."""
 ASIDE_SECONDS = 0.15
-"""Seconds for each later position that a companion's advice needs the values of."""
+"""Seconds for each later position whose values a companion's advice needs."""
 LINE_SECONDS, MAX_LINE = 0.02, 10
-"""Seconds for each further move of the principal line, and most of them."""
+"""Seconds for each further move of the principal variation, and the maximum number of these."""
 SOLVER_TIMEOUT = 30.0
-"""Seconds after which a solver that is asked for a move is stopped."""
+"""Time limit of a solver for a move."""
 LEVEL_SECONDS, INSTEAD_SECONDS = 2.0, 0.8
-"""The same where a level asks it, and seconds of the search that plays instead."""
+"""Time limit of a level's solver, and seconds of the search that replaces it."""
 MAX_REVIEW = 900.0
-"""Seconds of a review at most."""
-_kept: Kept[Any] = Kept(4)
-"""The searches, players and solvers asked for last."""
+"""Maximum seconds of a review."""
+_kept: RecentCache[Any] = RecentCache(4)
+"""The recently used searches, players and solvers."""
 
 
 def analyst_for(game: Game, leaf: str, context: JobContext, state: State | None = None) -> Analyst:
-    """Returns the search of an offered leaf, its code loaded for a position; raises ValueError for a leaf that is not offered."""
+    """Returns the search of an offered leaf with its code loaded; raises ValueError for a leaf that is not offered."""
     leaf = need_offered(game, leaf, "leaf")
 
     def made() -> Analyst:
         source = leaf_source(leaf)
-        found = named_leaf(game, source)
+        evaluator = named_leaf(game, source)
         more: dict[str, Any] = (
-            {} if found.value is None else {"table_mb": TABLE_MB}
-        )  # leaves asked in batches are not remembered
-        analyst = Analyst(Search(game, found, seconds=LINE_SECONDS, **more), source)
-        analyst.leaf = leaf  # a run's folder is nobody's business
+            {} if evaluator.value is None else {"table_mb": TABLE_MB}
+        )  # a search in batches has no table
+        analyst = Analyst(Search(game, evaluator, seconds=LINE_SECONDS, **more), source)
+        analyst.leaf = leaf  # a run's folder is private
         if not (start := game.new(0)).is_terminal:
             analyst.load(start)
         return analyst
@@ -86,12 +94,12 @@ def analyst_for(game: Game, leaf: str, context: JobContext, state: State | None 
 
 
 def position_of(request: AnalyseRequest | MoveRequest | SolveRequest, context: JobContext) -> State:
-    """Returns the position asked about, one that goes on; raises ValueError for another text."""
+    """Returns the position of a request; raises ValueError for another text and for a finished game."""
     return need_playable(need_game(request, context).parse(request.text))
 
 
 def decision_of(request: MoveRequest | SolveRequest, context: JobContext) -> State:
-    """Returns the position asked about, where a player decides; raises ValueError for another text."""
+    """Returns the position of a request; raises ValueError unless a player decides there."""
     state = position_of(request, context)
     if state.is_chance:
         raise UserError(f"{state.game.name}: expected a decision, got a chance stage: {request.text!r}")
@@ -99,9 +107,9 @@ def decision_of(request: MoveRequest | SolveRequest, context: JobContext) -> Sta
 
 
 def deepening(analyst: Analyst, state: State, seconds: float, context: JobContext) -> Iterator[Result]:
-    """Yields what ever longer looks at a position find until the time is up, all is seen or nobody waits any more.
+    """Yields the results of longer and longer searches until the time is up, the search is complete or the job is stopped.
 
-    None is shallower than the one before: the last look has what is left of the time, and may see less.
+    The depth never decreases. The last search has only the remaining time, and is dropped if it is shallower.
     """
     begun, piece, depth = time.perf_counter(), FIRST_SLICE, 0
     while depth < analyst.depth and not context.stopped and (left := seconds - (time.perf_counter() - begun)) > 0:
@@ -113,14 +121,14 @@ def deepening(analyst: Analyst, state: State, seconds: float, context: JobContex
 
 
 def prepare(request: PrepareRequest, context: JobContext) -> dict[str, Any]:
-    """Loads a search."""
+    """Loads the code of a search."""
     begun = time.perf_counter()
     analyst_for(need_game(request, context), request.leaf, context)
     return {"seconds": time.perf_counter() - begun}
 
 
 def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, Any]]:
-    """Tells the values of a position again and again, as the search deepens."""
+    """Yields the values of a position as the search deepens."""
     state = position_of(request, context)
     analyst = analyst_for(state.game, request.leaf, context, state)
     actions, turns = dict[str, tuple[str, ...]](), dict[str, Any]()
@@ -134,7 +142,7 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
     words = words_of_line(state, line)
 
     def left() -> float:
-        """Returns the seconds that are left."""
+        """Returns the remaining seconds."""
         return 0.0 if context.stopped else request.seconds - (time.perf_counter() - begun)
 
     with context.stoppable(analyst.search.stop), suppress(Stopped):
@@ -160,7 +168,7 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
 def turns_json(
     values: Mapping[str, float], actions: Mapping[str, tuple[str, ...]], analyst: Analyst
 ) -> dict[str, dict[str, Any]]:
-    """Returns what whole turns are made of and worth, the best first."""
+    """Returns the actions and values of whole turns, best first."""
     best = max(values.values())
     shares = analyst.shares(values, best) or {}
     return {
@@ -176,7 +184,7 @@ def turns_json(
 
 
 def line_of(analyst: Analyst, result: Result) -> tuple[str, ...]:
-    """Returns the principal line: best moves, and what chance does most probably in between, by short searches."""
+    """Returns the principal variation: best moves and most probable outcomes of chance, by short searches."""
     left = min(result.depth, MAX_LINE)
 
     def answer(state: State) -> int | None:
@@ -184,24 +192,24 @@ def line_of(analyst: Analyst, result: Result) -> tuple[str, ...]:
         left -= 1
         return analyst(state, LINE_SECONDS).action if left > 0 else None
 
-    return principal_line(result.state, result.action, answer)
+    return principal_variation(result.state, result.action, answer)
 
 
 def words_of_line(state: State, line: tuple[str, ...]) -> dict[str, list[str]]:
-    """Returns the steps of a line in words, `line_words`, in games that have words for people."""
+    """Returns the steps of a line in words, as `line_words`; {} in games without words."""
     if state.game.text.action_words is None:
         return {}
     return {"line_words": [step_words(step) for step in replayed(state.game, str(state), line).steps]}
 
 
 def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
-    """Tells what a player would do."""
+    """Returns the move of a player."""
     state = decision_of(request, context)
     game = state.game
     text = player_text(game, request.player)
 
     def made() -> Any:
-        """Makes the player; one that searches, or a game's own program, has chosen a first move, so that its code is loaded."""
+        """Makes the player; a search or a game's own program chooses a first move, so that its code is loaded."""
         who: Any = named_player(text, game)
         if search_of(who) or text in room_players(game):
             load_code(getattr(who, "strong", who), game.new(0))
@@ -217,9 +225,9 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
         try:
             with stopped_after(limit, stop), context.stoppable(stop):
                 action = who.choose(state)
-        except IndexError:  # a solver that was stopped knows no line
+        except IndexError:  # a stopped solver has no line
             if not is_level:
-                raise UserError(f"expected an answer of the exact solver within {limit:.0f} s, got none here") from None
+                raise UserError(f"expected an answer of the exact solver within {limit:.0f} s, got none") from None
             analyst = analyst_for(game, "best", context, state)
             with context.stoppable(analyst.search.stop):
                 instead = analyst(state, INSTEAD_SECONDS).action
@@ -232,7 +240,7 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
 
 
 def solve(request: SolveRequest, context: JobContext) -> Iterator[dict[str, Any]]:
-    """Tells the exact values of a position, or what is known of them when the time is up."""
+    """Yields the exact values of a position, or what the solver knows when the time is up."""
     state = decision_of(request, context)
     solver = _kept.of((state.game, "solver"), lambda: exact_solver(state.game), context)
     stop, begun = stop_of(solver), time.perf_counter()
@@ -254,7 +262,7 @@ def solve(request: SolveRequest, context: JobContext) -> Iterator[dict[str, Any]
 
 
 def review(request: ReviewRequest, context: JobContext) -> Iterator[dict[str, Any]]:
-    """Tells of each move of a file's first game what it was worth and what it gave away."""
+    """Yields the value and the loss of each move of a file's first game."""
     record = records_of(request.file)[0]
     moves = len(record.moves)
     if moves * request.seconds > MAX_REVIEW:
@@ -288,9 +296,9 @@ def review(request: ReviewRequest, context: JobContext) -> Iterator[dict[str, An
 
 
 def follow(request: FollowRequest, context: JobContext) -> dict[str, Any]:
-    """Tells where a game stands that is played elsewhere, after a line was typed or the last one taken back.
+    """Returns the state of a game that is played elsewhere, after a typed line or an undo.
 
-    Its `state` is None until it has begun.
+    `state` is None until the game has begun.
     """
     game = need_game(request, context)
     companion = companion_of(game)
@@ -322,7 +330,7 @@ def follow(request: FollowRequest, context: JobContext) -> dict[str, Any]:
 
 
 def advise(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, Any]]:
-    """Tells what every option of a decision is worth in people's units, again and again as the search has more time."""
+    """Yields the value of every option of a decision in people's units, as the search has more time."""
     state = position_of(request, context)
     following = Following(state.game, state)
     analyst = analyst_for(state.game, request.leaf, context)

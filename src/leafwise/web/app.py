@@ -20,27 +20,27 @@ from starlette.types import ASGIApp
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import Ended, NoAnswer, Refused
 from leafwise.envs.registry import games, ids_of, option_defaults, title_of
-from leafwise.web.guard import Guard
-from leafwise.web.requests import JOBS, MAX_BYTES, Job, read
+from leafwise.web.guard import RequestGuard
+from leafwise.web.requests import JOBS, MAX_BYTES, JobSpec, read
 from leafwise.web.workers import Busy, Workers, one_line
 
 STATIC = Path(__file__).with_name("static")
 EVENTS = "text/event-stream"
-"""The type of streamed answers; who accepts it gets any answer so, and hears meanwhile whether code is loaded."""
+"""Type of streamed answers. A client that accepts it gets every answer in this form, with events while code is loaded."""
 BODY_SECONDS = 10.0
-"""What the body of a request may take to arrive."""
+"""Time limit for the body of a request."""
 
 
 class TooLong(UserError):
-    """A body that is longer than any request, and is not read; the message is one line."""
+    """A request's body is too long; it is not read, and the message is one line."""
 
 
 STATUS = {TooLong: 413, UserError: 400, Refused: 400, Busy: 503, Ended: 503, NoAnswer: 500}
-"""Kind of a problem -> the status that says whose fault it is."""
+"""Kind of problem -> HTTP status."""
 
 
 def make_app(workers: Workers, hosts: frozenset[str], token: str = "") -> ASGIApp:
-    """Returns the application, behind its guard; who serves it ends the workers."""
+    """Returns the application behind its guard. The caller closes the workers."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -53,11 +53,11 @@ def make_app(workers: Workers, hosts: frozenset[str], token: str = "") -> ASGIAp
         Mount("/", StaticFiles(directory=STATIC, html=True)),
     ]
     handlers: Any = dict.fromkeys((HTTPException, UserError, NoAnswer), tell_problem)
-    return Guard(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), hosts, token)
+    return RequestGuard(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), hosts, token)
 
 
 async def tell_problem(request: Request, problem: Exception) -> Response:
-    """Answers with what was wrong in one line; of an address that there is not, or a method that it does not take, too."""
+    """Answers with the problem in one line, also for an unknown address or a wrong method."""
     if isinstance(problem, HTTPException):
         status, line = problem.status_code, f"{problem.detail}: {request.method} {request.url.path[:200]!r}"
     else:
@@ -66,13 +66,13 @@ async def tell_problem(request: Request, problem: Exception) -> Response:
 
 
 def status_of(problem: Exception) -> int:
-    """Returns the status of a problem that a job raised."""
+    """Returns the HTTP status of a problem."""
     return next(status for kind, status in STATUS.items() if isinstance(problem, kind))
 
 
 async def list_games(request: Request) -> Response:
-    """Tells the games, without importing them."""
-    found = [
+    """Lists the games without importing them."""
+    listed = [
         {
             "game": name,
             "title": title_of(name),
@@ -81,16 +81,16 @@ async def list_games(request: Request) -> Response:
         }
         for name in games()
     ]
-    return JSONResponse({"games": found})
+    return JSONResponse({"games": listed})
 
 
-def answering(job: Job, workers: Workers) -> Callable[[Request], Any]:
-    """Returns what answers requests for a job; what it raises `tell_problem` tells."""
+def answering(job: JobSpec, workers: Workers) -> Callable[[Request], Any]:
+    """Returns the handler of a job's requests; `tell_problem` handles what it raises."""
 
     async def answer(request: Request) -> Response:
-        asked = read(job.request, await body_of(request))
-        pool = workers.pool_for(job, asked)
-        messages = pool.run(job, asked)
+        decoded = read(job.request, await body_of(request))
+        pool = workers.pool_for(job, decoded)
+        messages = pool.run(job, decoded)
         if job.streamed or EVENTS in request.headers.get("accept", ""):
             return StreamingResponse(events(messages, pool.is_full), media_type=EVENTS)
         return JSONResponse(await first_answer(messages, request))
@@ -99,12 +99,12 @@ def answering(job: Job, workers: Workers) -> Callable[[Request], Any]:
 
 
 async def first_answer(messages: AsyncIterator[dict[str, Any]], request: Request) -> Any:
-    """Returns the answer of a job; None, and the job ends, where the client goes away before."""
+    """Returns the answer of a job. If the client leaves first, the job is stopped and the result is None."""
 
     async def answered() -> Any:
         async with contextlib.aclosing(messages) as stream:  # type: ignore[type-var]
-            (found,) = [message["answer"] async for message in stream if "answer" in message]
-            return found
+            (answer,) = [message["answer"] async for message in stream if "answer" in message]
+            return answer
 
     async def left() -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -121,14 +121,14 @@ async def first_answer(messages: AsyncIterator[dict[str, Any]], request: Request
 
 
 async def body_of(request: Request) -> bytes | dict[str, str]:
-    """Returns the body of a request, or its query; raises ValueError in one line for one that is too slow, TooLong."""
+    """Returns the body of a request, or its query; raises TooLong, or ValueError in one line if it is too slow."""
     too_long = TooLong(f"expected at most {MAX_BYTES:,} bytes, got more")
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MAX_BYTES:
         raise too_long
     if request.method != "POST":
         if "transfer-encoding" in request.headers:
-            raise TooLong(f"expected no body of a request by {request.method}, got one")
+            raise TooLong(f"expected no body in a {request.method} request, got one")
         return {name: value for name, value in request.query_params.items() if name != "token"}
     body = bytearray()
     try:
@@ -138,14 +138,14 @@ async def body_of(request: Request) -> bytes | dict[str, str]:
                 if len(body) > MAX_BYTES:
                     raise too_long
     except TimeoutError:
-        raise UserError(f"expected a request within {BODY_SECONDS:.0f} s, got part of one") from None
+        raise UserError(f"expected a whole request within {BODY_SECONDS:.0f} s, got a part") from None
     except ClientDisconnect:
-        raise UserError("expected a whole request, got part of one") from None
+        raise UserError("expected a whole request, got a part") from None
     return bytes(body)
 
 
 async def events(messages: AsyncIterator[dict[str, Any]], waits: bool) -> AsyncIterator[str]:
-    """Yields the messages of a job as server-sent events: `stage`, `answer`, and at last `done` or `error`."""
+    """Yields the messages of a job as server-sent events: `stage`, `answer`, finally `done` or `error`."""
     if waits:
         yield event("stage", "waiting")
     try:

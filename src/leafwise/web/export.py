@@ -1,9 +1,9 @@
-"""Writes pages that need no server: static files with the rules and a search of each game, compiled for WebAssembly.
+"""Writes pages that need no server: static files with the rules and the search of each game, compiled for WebAssembly.
 
-index.html, NOTICE.txt      the shell, with a policy that lets it ask nobody else; whose games these are
-manifest.webmanifest, sw.js what a phone installs, and what keeps the files for it
-HASH/                       the page's own files, and index.json: the variants, and which files each of them needs
-data/HASH.wasm, .gz, .svg   a game and its search; the memory of its tables and its network; a ship
+index.html, NOTICE.txt      the shell, with a policy against requests to other sites; notices on the games
+manifest.webmanifest, sw.js the installable app, and the service worker that caches the files
+HASH/                       the page's own files, and index.json: the variants and the files of each
+data/HASH.wasm, .gz, .svg   a game and its search; the memory with its tables and its network; a ship
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from leafwise.models.tensors import write_atomically
 from leafwise.models.units import units_of, why_no_units
 from leafwise.search import Search
 from leafwise.search.answering import make_answer
-from leafwise.search.engine import FEWEST, MORE
+from leafwise.search.engine import FIRST_NODES, NODES_FACTOR
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import BEST
 from leafwise.search.search_options import ROUNDED
@@ -51,27 +51,27 @@ from leafwise.web.ships import gallery
 from leafwise.web.workers import JobContext
 
 GAMES = tuple(sorted(path.stem for path in (STATIC / "alone" / "texts").glob("*.js")))
-"""Games whose texts the page can write itself."""
+"""Games whose texts JavaScript can write."""
 SHIPS = "starship"
-"""A game of which generated ships are shown instead."""
+"""A game that is shown as generated ships."""
 LEAVES = {"threes": "threes-small"}
-"""Networks of games whose best one is too large for a browser."""
+"""Networks for games whose best one is too large for a browser."""
 COMPANIONS = ("threes",)
-"""Games that the page can follow itself."""
+"""Games that the page can follow without a server."""
 TABLE_MB = TREE_MB = 32.0
 DEEPEST = 16
-"""The deepest search of games in which many decisions are one unit of depth: each unit takes room in a browser's memory."""
+"""Maximum depth in games where one unit of depth has many decisions: each unit needs browser memory."""
 VIEWS = (
     *("call", "S", "actions", "values", "visits", "is_bound", "figures", "tree.counts"),
     *("B.P", "B.counts", "B.deadline", "B.options.cutoff", "B.options.node_cost", "B.options.recall"),
 )
-"""What the page reads and writes of `leafwise.search.answering.Memory`."""
+"""Fields of `leafwise.search.answering.HostMemory` that the page reads and writes."""
 MOST_KEPT = 64
-"""Packed memories that are kept for later exports."""
+"""Number of packed memories that are cached for later exports."""
 DEPTHS = (1, 2, 3, 4, 6, 8)
-"""Depths of players that search so deep."""
+"""Depths of the players with a fixed depth."""
 DEPTH_SECONDS = 30.0
-"""Seconds after which such a player plays what it has found."""
+"""Time limit of such a player."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
     "style-src 'self' 'unsafe-inline'; manifest-src 'self'; base-uri 'none'; form-action 'none'"
@@ -83,14 +83,14 @@ OWN = re.compile(r"[0-9a-f]{16}(\.wasm|\.gz|\.svg)?")
 
 
 def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
-    """Writes the pages of some games (default: all that can be) into a new or an exported folder; yields lines that tell what.
+    """Writes the pages of some games (default: all possible ones) to a new or an exported folder; yields a report.
 
-    Raises ValueError for a game that cannot be, a folder that holds something else, and where nothing can be compiled.
+    Raises ValueError for an impossible game, for a folder with other files, and if compilation is not possible.
     """
     known = (*GAMES, SHIPS, *(name for name in all_games() if source_of(name) is not None))
     for name in games:
         need_among(name, known, "a game for pages without a server")
-    there = (path for path in folder.rglob("*") if path != folder / "data")  # an export that was ended has no sw.js yet
+    there = (path for path in folder.rglob("*") if path != folder / "data")  # an interrupted export has no sw.js yet
     if not (folder / "sw.js").exists() and not all(
         path.parent == folder / "data" and OWN.fullmatch(path.name) for path in there
     ):
@@ -100,15 +100,15 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
     variants, pictured = [], []
     for name in names:
         if name == SHIPS:
-            pictured = [told | {"file": written(folder / "data", body, ".svg")["file"]} for told, body in gallery()]
+            pictured = [info | {"file": written(folder / "data", body, ".svg")["file"]} for info, body in gallery()]
             yield f"{name}: {len(pictured)} generated ships as pictures"
             continue
         for options in ids_of(name).values():
-            told = exported(find_game(name).variant(**options), options, folder / "data")
-            variants.append(told)
-            code, tables, called = told["module"]["bytes"], told["image"]["bytes"], f"{name} {options or ''}".strip()
+            info = exported(find_game(name).variant(**options), options, folder / "data")
+            variants.append(info)
+            code, tables, called = info["module"]["bytes"], info["image"]["bytes"], f"{name} {options or ''}".strip()
             yield f"{called}: {code:,} bytes of code, {tables:,} of tables and networks"
-            if (drawing := told["drawing"]) is not None:
+            if (drawing := info["drawing"]) is not None:
                 yield f"{called}: {shown(drawing)}"
     listed = [
         {"game": name, "title": "Starship, ships as a generator makes them", "options": {}, "ids": {}}
@@ -126,7 +126,7 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
 
 
 def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, Any]:
-    """Writes the files of a variant, and returns what the page is told of it."""
+    """Writes the files of a variant; returns its entry in the index."""
     source = LEAVES.get(game.name, BEST)
     module, packed, memory = compiled(game, source)
     units = units_of(game, source)
@@ -177,16 +177,16 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
 
 
 def drawn(game: Game) -> dict[str, Any]:
-    """Returns how positions of a game without texts in JavaScript are drawn, as `leafwise.web.drawings.learned` tells."""
+    """Returns the drawing of a game without texts in JavaScript, as `leafwise.web.drawings.learned` finds it."""
     command = [sys.executable, "-m", "leafwise.web.drawings", game.name, json.dumps(dict(game.given_options))]
-    told = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
-    if told.returncode:
-        raise UserError(f"expected {game!r} to be drawn, got: {told.stderr.strip()[-300:]}")
-    return json.loads(told.stdout)
+    done = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
+    if done.returncode:
+        raise UserError(f"expected {game!r} to be drawn, got: {done.stderr.strip()[-300:]}")
+    return json.loads(done.stdout)
 
 
 def shown(drawing: Mapping[str, Any]) -> str:
-    """Returns a line that says how positions are shown."""
+    """Returns a line on how positions are shown."""
     if drawing["svg"]:
         return f"drawn by {len(drawing['svg']['cells'])} cells, as in Python on {COMPARED} positions"
     how = "as text" if drawing["board"] else "as a table of their rows' numbers"
@@ -194,26 +194,26 @@ def shown(drawing: Mapping[str, Any]) -> str:
 
 
 def compiled(game: Game, leaf: str) -> tuple[bytes, bytes, dict[str, Any]]:
-    """Returns the module of a game's search, its memory, packed, and what the page is told of that.
+    """Returns the module of a game's search, its packed memory, and the memory's entry in the index.
 
-    Both come from a process that computes without special instructions, since networks lie in memory as its code reads them.
+    A separate process compiles both without special instructions, since these would change how networks lie in memory.
     """
     kept = cache_root() / "wasm"
     own_folder(kept)
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, **ENVIRONMENT, "LEAFWISE_CACHE_DIR": folder}
         words = [game.name, json.dumps(dict(game.given_options)), leaf, str(kept), folder]
-        told = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "leafwise.web.export", *words], env=environment, stderr=subprocess.PIPE, text=True
         )
-        if told.returncode:
-            raise UserError(f"expected {game!r} to compile for WebAssembly, got: {told.stderr.strip()[-300:]}")
+        if done.returncode:
+            raise UserError(f"expected {game!r} to compile for WebAssembly, got: {done.stderr.strip()[-300:]}")
         memory = json.loads(read_text(Path(folder, "memory.json")))
         return (kept / memory.pop("module")).read_bytes(), (kept / memory.pop("packed")).read_bytes(), memory
 
 
 def written(folder: Path, body: bytes, suffix: str) -> dict[str, Any]:
-    """Writes a file under a name that is the hash of what it holds; returns what the index says of it."""
+    """Writes a file under the hash of its content; returns its entry in the index."""
     digest = hashlib.sha256(body).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     name = digest[:16] + suffix
@@ -222,7 +222,7 @@ def written(folder: Path, body: bytes, suffix: str) -> dict[str, Any]:
 
 
 def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
-    """Writes the page's own files and the index under a name that is the hash of all, and what begins there."""
+    """Writes the page's own files and the index under the hash of all, then the shell, and removes older files."""
     files = {
         str(path.relative_to(STATIC)): path.read_bytes()
         for path in sorted(STATIC.rglob("*"))
@@ -257,16 +257,16 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     begun = {"manifest.webmanifest": json.dumps(manifest), "sw.js": worker, "index.html": shell, "NOTICE.txt": notice}
     for name, text in begun.items():
         write_atomically(folder / name, text.encode())
-    kept = {build, *(told[part]["file"] for told in index["variants"] for part in ("module", "image"))}
+    kept = {build, *(variant[part]["file"] for variant in index["variants"] for part in ("module", "image"))}
     kept |= {ship["file"] for ship in index["ships"]}
-    for old in (*folder.iterdir(), *(folder / "data").iterdir()):  # of an export before this one
+    for old in (*folder.iterdir(), *(folder / "data").iterdir()):  # of earlier exports
         if OWN.fullmatch(old.name) and old.name not in kept:
             shutil.rmtree(old) if old.is_dir() else old.unlink()
     yield f"pages: {sum(map(len, files.values())):,} bytes; open {folder}/index.html by any file server"
 
 
 def packed(memory: bytes, kept: Path) -> Path:
-    """Returns the file that keeps a memory packed: to pack it again would take half of an export's time."""
+    """Returns the cached file of a packed memory: packing takes half of an export's time."""
     file = kept / f"{hashlib.sha256(memory).hexdigest()}.gz"
     if file.exists():
         file.touch()
@@ -278,7 +278,7 @@ def packed(memory: bytes, kept: Path) -> Path:
 
 
 def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
-    """Writes a variant's module and packed memory into the folder `kept`, if need be, and what is told of them into `out`."""
+    """Writes a variant's module and packed memory to the folder `kept` if needed, and their description to `out`."""
     game = find_game(name).variant(**json.loads(options))
     evaluator = named_leaf(game, leaf)
     deepest = MAX_DEPTH if game.search.decisions_per_depth == 1 else DEEPEST
@@ -288,19 +288,19 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     if not module.exists():
         write_atomically(module, linked(answer, *memory))
     laid, most = image(memory._fields, memory), search._B.options.most
-    told = {
+    about = {
         "module": module.name,
         "packed": packed(laid.memory, Path(kept)).name,
         "base": BASE,
         "held": laid.held,
         "pages": laid.pages,
-        "places": {path: place for path, place in laid.places.items() if path in VIEWS},
+        "places": {path: address for path, address in laid.places.items() if path in VIEWS},
         "figures": game.text.figures,
         "depth": search.depth,
-        "growth": {"first": FEWEST, "more": MORE, "rounded": ROUNDED} if game.search.nodes else None,
+        "growth": {"first": FIRST_NODES, "more": NODES_FACTOR, "rounded": ROUNDED} if game.search.nodes else None,
         "most": most if math.isfinite(most) else None,
     }
-    Path(out, "memory.json").write_text(json.dumps(told))
+    Path(out, "memory.json").write_text(json.dumps(about))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""What the JSON interface tells of games: variants, the leaves and players that a page may name, positions, games as files.
+"""Games in the JSON interface: variants, leaves and players to choose from, positions, games as files.
 
-Leaves and players are chosen from lists that are made here, so that no request makes a process read any other file, or run another
-program. A run is named `run:NAME`; NAME is a folder of runs with a model in it. `named:NAME` is a player of the command line.
+Requests choose leaves and players from lists that are made here. No request can read other files or run other programs. `run:NAME`
+is a run, where NAME is its folder in the folder of runs. `named:NAME` is a player of the command line.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from leafwise.analysis import ending
+from leafwise.analysis import ending, has_solver
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -26,7 +25,7 @@ from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.play.by_name import outcome_names
 from leafwise.envs.core.play.gamefile import GameRecord, GameRecorder, Step, read_games
 from leafwise.envs.core.play.players import named_ai, room_players
-from leafwise.envs.core.play.solver import LEVELS, need_solver
+from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import LEARNED, is_for, shipped_model
@@ -35,25 +34,25 @@ from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
 from leafwise.training.runs.files import config_file, read_table
 from leafwise.web.requests import FileRequest, GameRequest, RecordRequest, StateRequest
-from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, JobContext, Kept
+from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, JobContext, RecentCache
 
 RUN, NAMED = "run:", "named:"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s", "5": "5 s"}
-"""Seconds that a player may think, and how people say it."""
+"""Time limits of players in seconds, and in words."""
 FEW = 16
-"""Outcomes of a stage that are told with what was drawn."""
+"""Maximum number of outcomes that are sent with the drawn one."""
 MAX_GAMES = 100
-"""Games of a file that are told of."""
+"""Maximum number of games of a file."""
 TOUCHED = 8
-"""Positions, of a game's first ones, that load the code of its rules."""
+"""Number of first positions of a game that load the code of its rules."""
 VARIANTS = 16
-"""Variants of games that a process keeps and remembers answers about, with their tables."""
-_games: Kept[Game] = Kept(VARIANTS)
-_offers: Kept[Offer] = Kept(VARIANTS)
+"""Number of variants that a process caches, with their tables and answers."""
+_games: RecentCache[Game] = RecentCache(VARIANTS)
+_choices: RecentCache[GameChoices] = RecentCache(VARIANTS)
 
 
 def need_game(request: GameRequest, context: JobContext) -> Game:
-    """Returns the game asked for, its rules loaded; raises ValueError as `Game.variant` does: no option is read as a path."""
+    """Returns the requested game with its rules loaded; raises ValueError as `Game.variant`, which reads no option as a path."""
 
     def made() -> Game:
         game = find_game(request.game).variant(**request.options)
@@ -64,7 +63,7 @@ def need_game(request: GameRequest, context: JobContext) -> Game:
 
 
 def touch(game: Game) -> None:
-    """Asks for everything that is told of positions, once, so that no click waits for code to be loaded."""
+    """Computes all that is sent of some positions, so that no click waits for code."""
     state, stream = game.start(), new_stream(0)
     for _ in range(TOUCHED):
         position_json(state)
@@ -74,9 +73,9 @@ def touch(game: Game) -> None:
 
 
 def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
-    """Tells what a game offers in a variant."""
+    """Returns the description of a game's variant."""
     game = need_game(request, context)
-    offer = _offers[game] = Offer(game)
+    offer = _choices[game] = GameChoices(game)
     return {
         "game": game.name,
         "title": game.title,
@@ -98,16 +97,16 @@ def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
     }
 
 
-class Offer:
-    """What a page may name in a variant of a game now: runs come and go."""
+class GameChoices:
+    """The current leaves and players of a variant: runs come and go."""
 
     def __init__(self, game: Game) -> None:
         self.game, self.has_solver = game, has_solver(game)
         self.leaves: list[dict[str, Any]] = []
-        """`name`, `title`, and the `unit` of their values, the best first; None is a plain score: where only other rule options
-        were measured, `no_unit` says so."""
+        """`name`, `title`, and the `unit` of their values, best first. Unit None is a plain score; if units are known only for
+        other rule options, `no_unit` says so."""
         self.unusable: list[dict[str, Any]] = []
-        """The model files that cannot be used: `name`, `title`, and what is `wrong`."""
+        """Model files that cannot be used: `name`, `title`, and what is `wrong`."""
         if shipped_model(game) is not None:
             self.add_leaf(LEARNED, "shipped network")
             for file in sorted(WEIGHTS.glob(f"{game.name}*-*.safetensors")):
@@ -127,11 +126,11 @@ class Offer:
             }
         named["random"] = "random moves"
         self.players = [{"name": name, "title": title} for name, title in named.items()]
-        """`name` and `title`, the strongest pace first."""
+        """`name` and `title` of the players."""
         self.names = {"leaf": ["best", *(leaf["name"] for leaf in self.leaves)], "player": [*named]}
 
     def add_leaf(self, name: str, title: str, file: Path | None = None) -> None:
-        """Lists a leaf, that of a model's file where there is one, or what is wrong with it."""
+        """Adds a leaf, perhaps of a model file, or what is wrong with it."""
         game = self.game
         try:
             about = {} if file is None else load_metadata(file)
@@ -145,7 +144,7 @@ class Offer:
                     "unit": units and units.name,
                     "no_unit": why_no_units(game, source),
                 }
-                msgspec.json.encode(leaf)  # refuses what no answer can hold
+                msgspec.json.encode(leaf)  # raises if the answer cannot hold it
                 self.leaves.append(leaf)
         except (ValueError, OSError) as problem:
             if file is None or meant_for(file) in ("", game.name):
@@ -155,19 +154,19 @@ class Offer:
 
 
 def need_offered(game: Game, name: str, kind: str) -> str:
-    """Returns the name of an offered `leaf`, the first for `best`, or `player`; raises ValueError for one that is not offered.
+    """Returns the name of an offered `leaf` (the first for `best`) or `player`; raises ValueError for another name.
 
-    For a name that is not in what was listed last the game's leaves and players are listed anew.
+    For a name that is not in the last lists, the lists are made again.
     """
-    offer = _offers.get(game)
+    offer = _choices.get(game)
     if offer is None or name not in offer.names[kind]:
-        offer = _offers[game] = Offer(game)
+        offer = _choices[game] = GameChoices(game)
     need_among(name, offer.names[kind], f"a {kind}")
     return str(offer.leaves[0]["name"]) if name == "best" else name
 
 
 def player_text(game: Game, player: str) -> str:
-    """Returns what `leafwise.player` calls an offered player; raises ValueError for one that is not offered."""
+    """Returns the text of an offered player for `leafwise.player`; raises ValueError for another one."""
     kind, _, rest = need_offered(game, player, "player").partition(":")
     if f"{kind}:" == NAMED:
         return named_players()[rest]
@@ -178,65 +177,56 @@ def player_text(game: Game, player: str) -> str:
 
 
 def leaf_source(leaf: str) -> str:
-    """Returns what `leafwise.load` calls a leaf that a page names."""
+    """Returns the source of a leaf for `leafwise.load`."""
     return str(run_models().get(leaf, leaf)) if leaf.startswith(RUN) else leaf
 
 
 @lru_cache(VARIANTS)
-def has_solver(game: Game) -> bool:
-    """Whether the game has an exact solver that takes this variant."""
-    with contextlib.suppress(UserError):
-        need_solver(game)
-        return True
-    return False
-
-
-@lru_cache(VARIANTS)
 def programs(game: Game) -> tuple[str, ...]:
-    """Returns the texts of the game's own programs that need nothing said besides.
+    """Returns the texts of the game's own programs that need no options.
 
-    In games without chance some walk through the whole game, which would never end on a larger board, so there they are for
-    the default variant alone.
+    In games without chance some search the whole game, which would never end on a larger board. So there they are offered only in
+    the default variant.
     """
     if game.given_options and not game.max_outcomes:
         return ()
-    found: list[str] = []
+    usable: list[str] = []
     for name, texts in room_players(game).items():
-        with suppress(UserError):  # one that does not play without options
+        with suppress(UserError):  # a program that needs options
             if name != "solver" and (texts != (name,) or named_ai(game, name) is not None):
-                found += texts
-    return tuple(found)
+                usable += texts
+    return tuple(usable)
 
 
 def runs_folder() -> Path | None:
-    """Returns the folder of runs, None where the server was given none."""
+    """Returns the folder of runs, None if the server has none."""
     named = os.environ.get(RUNS_VARIABLE, "")
     return Path(named).resolve() if named and Path(named).is_dir() else None
 
 
 def run_models() -> dict[str, Path]:
-    """Returns the runs that hold a model: `run:NAME` -> its folder. Links that lead out of the folder of runs are left out."""
+    """Returns the runs with a model: `run:NAME` -> folder. Links that lead out of the folder of runs are omitted."""
     folder = runs_folder()
     if folder is None:
         return {}
-    found = {f"{RUN}{one.name}": Path(os.path.realpath(one / MODEL)) for one in sorted(folder.iterdir())}
-    return {name: file.parent for name, file in found.items() if os.path.isfile(file) and file.is_relative_to(folder)}
+    files = {f"{RUN}{one.name}": Path(os.path.realpath(one / MODEL)) for one in sorted(folder.iterdir())}
+    return {name: file.parent for name, file in files.items() if os.path.isfile(file) and file.is_relative_to(folder)}
 
 
 def named_players() -> dict[str, str]:
-    """Returns the players that the server's command line brought: their names, and what `leafwise.player` calls them."""
+    """Returns the players of the server's command line: name -> text for `leafwise.player`."""
     given = msgspec.json.decode(os.environ.get(PLAYERS_VARIABLE, "[]"), type=list[str])
     return {name.strip(): text for name, _, text in (one.partition("=") for one in given)}
 
 
 def reason(problem: Exception, file: Path | None) -> str:
-    """Returns what is wrong with a file in one line, without the folders above its own, which are nobody's business."""
-    told = str(problem) if file is None else str(problem).replace(str(file.parent), file.parent.name)
-    return printable(short(told, 240))
+    """Returns what is wrong with a file in one line, without the private folders above its own."""
+    text = str(problem) if file is None else str(problem).replace(str(file.parent), file.parent.name)
+    return printable(short(text, 240))
 
 
 def meant_for(model: Path) -> str:
-    """Returns the game that the options of a model's run name, "" where nothing does: then it is told in every game."""
+    """Returns the game in the options of a model's run; "" if unknown, and then every game lists the model."""
     try:
         options = config_file(model.parent)
         return str(read_table(options).get("game", "")) if options else ""
@@ -245,14 +235,14 @@ def meant_for(model: Path) -> str:
 
 
 def tell_state(request: StateRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a position, and the steps that led to it from the one asked for."""
+    """Returns a position, and the steps that led to it from that of the request."""
     recorder = replayed(need_game(request, context), request.text, request.moves)
     if request.seed is not None:
         recorder.settle(new_stream(request.seed))
     steps, given = recorder.steps, len(request.moves)
-    told = position_json(recorder.state) | ({"svg": recorder.state.svg()} if request.svg else {})
+    position = position_json(recorder.state) | ({"svg": recorder.state.svg()} if request.svg else {})
     return {
-        **told,
+        **position,
         "first": str(recorder.start),
         "steps": [
             *({**step_json(step), "name": name} for step, name in zip(steps, request.moves, strict=False)),
@@ -264,7 +254,7 @@ def tell_state(request: StateRequest, context: JobContext) -> dict[str, Any]:
 def replayed(
     game: Game, text: str, names: Sequence[str], players: Sequence[str] = (), seed: int | None = None
 ) -> GameRecorder:
-    """Returns the steps of these names from a position ("": the start); raises ValueError for what cannot be."""
+    """Plays steps by name from a position ("": the start); raises ValueError for an impossible step."""
     recorder = GameRecorder(game.parse(text) if text else game.start(), players, seed)
     for number, name in enumerate(names, start=1):
         try:
@@ -276,33 +266,33 @@ def replayed(
 
 def step_json(step: Step) -> dict[str, Any]:
     """Returns a step as JSON."""
-    told = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
+    result = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
     if step.before.game.text.action_words is not None:
-        told["words"] = step_words(step)
-    return {**told, "comment": step.comment} if step.comment else told
+        result["words"] = step_words(step)
+    return {**result, "comment": step.comment} if step.comment else result
 
 
 def step_words(step: Step) -> str:
-    """Returns a step in words for people."""
+    """Returns a step in words."""
     return step.before.outcome_words(step.after) if step.action is None else step.before.action_words(step.action)
 
 
 def drawn_json(step: Step) -> dict[str, Any]:
-    """Returns a step of chance that was drawn, with its probability, and where the stage has few outcomes with those of all."""
+    """Returns a drawn outcome of chance with its probability; if there are few outcomes, with the probabilities of all."""
     odds = {name: p for name, (p, _) in outcomes_of(step.before).items()}
-    told = {**step_json(step), "stage": step.before.stage, "probability": odds.get(step.name)}
-    return {**told, "odds": odds} if len(odds) <= FEW else told
+    result = {**step_json(step), "stage": step.before.stage, "probability": odds.get(step.name)}
+    return {**result, "odds": odds} if len(odds) <= FEW else result
 
 
 def acting(state: State) -> int | str:
-    """Returns who acts: 1 or 2, or "chance"."""
+    """Returns the player who acts, 1 or 2, or "chance"."""
     return "chance" if state.is_chance else state.current_player + 1
 
 
 def position_json(state: State) -> dict[str, Any]:
     """Returns a position as JSON."""
     game = state.game
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "text": str(state),
         "board": state.board(),
         "player": None if state.is_terminal else acting(state),
@@ -315,23 +305,23 @@ def position_json(state: State) -> dict[str, Any]:
         "result": ending(state) if state.is_terminal else "",
     }
     if game.text.action_words is not None:
-        told["words"] = {name: state.action_words(name) for name in state.legal_names}
+        result["words"] = {name: state.action_words(name) for name in state.legal_names}
     if state.is_chance:
-        told["outcomes"] = [
+        result["outcomes"] = [
             {"name": name, "words": state.outcome_words(after), "probability": p, "text": str(after)}
             for name, (p, after) in outcomes_of(state).items()
         ]
-    return told
+    return result
 
 
 def outcomes_of(state: State) -> dict[str, tuple[float, State]]:
-    """Returns the outcomes of a chance stage by name: probability, position after it."""
+    """Returns the outcomes of a chance node by name: probability and next position."""
     outcomes = state.outcomes()
     return dict(zip(outcome_names(state, [after for _, after in outcomes]), outcomes, strict=True))
 
 
 def write_record(request: RecordRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a game as the text of a file."""
+    """Returns a game as the text of a file."""
     game = need_game(request, context)
     if request.players and len(request.players) != game.players:
         raise UserError(f"expected the names of {game.players} players, got {len(request.players)}")
@@ -340,16 +330,16 @@ def write_record(request: RecordRequest, context: JobContext) -> dict[str, Any]:
 
 
 def read_file(request: FileRequest, context: JobContext) -> dict[str, Any]:
-    """Tells the games of a file."""
+    """Returns the games of a file as JSON."""
     return {"games": [record_json(record) for record in records_of(request.file)]}
 
 
 def records_of(file: str) -> list[GameRecord]:
-    """Returns the games of a file's text; raises ValueError that names the line of whatever cannot be."""
-    found = list(islice(read_games(file), MAX_GAMES + 1))
-    if len(found) > MAX_GAMES:
+    """Reads the games of a file's text; raises ValueError that names the wrong line."""
+    records = list(islice(read_games(file), MAX_GAMES + 1))
+    if len(records) > MAX_GAMES:
         raise UserError(f"expected at most {MAX_GAMES} games in a file, got more")
-    return found
+    return records
 
 
 def record_json(record: GameRecord) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Who may ask: this machine's own pages, or, on a network, whoever holds the token; and how long a client may be waited for.
+"""Access to the server: only for this machine's own pages, or on a network with the token; and time limits for clients.
 
-A client can hold no connection for nothing, and what is not wanted of a request is not read.
+Idle connections are closed, and unwanted parts of a request are not read.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_CONNECTIONS = 128
-"""Open connections; one more closes the one that has waited longest for its client."""
+"""Maximum of open connections; one more closes the one whose client has been idle longest."""
 BACKLOG = 64
-"""Connections that are accepted at once; with `MAX_CONNECTIONS` they stay below the 256 open files that some systems allow."""
+"""Length of the accept queue; with `MAX_CONNECTIONS` it stays below the 256 open files that some systems allow."""
 REQUEST_SECONDS = 10.0
-"""What the first line and the headers of a request may take to arrive."""
+"""Time limit for the first line and the headers of a request."""
 LINGER_SECONDS = 1.0
-"""How long the answer to a refused body can be read before the connection is reset."""
+"""Time to read the answer to a refused body before the connection is reset."""
 COOKIE = "leafwise_token"
 HEADERS = (
     (b"content-security-policy", b"default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
@@ -31,23 +31,23 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-cache"),
 )  # fmt: skip
-"""Of every answer: nothing is loaded from elsewhere, nothing of ours is shown inside pages of others."""
+"""Headers of every answer: pages load nothing from other sites, and other sites cannot embed them."""
 
 
-class Guard:
-    """Lets requests through to the application that come from its own pages, and refuses all others in one line.
+class RequestGuard:
+    """Passes requests of the server's own pages to the application, and refuses all others in one line.
 
-    A page of another site that knows the address can have a browser send requests here: Host tells a name that was made to point
-    at this machine, Origin and Sec-Fetch-Site tell the page that asks. With a token, every request must bring it: once in the
-    address (`/?token=...`), from then on in a cookie.
+    Another site could make a browser send requests here. Host shows a foreign name that points at this machine; Origin and
+    Sec-Fetch-Site show the page that sends the request. With a token every request needs it: first in the address
+    (`/?token=...`), later in a cookie.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str = "") -> None:
-        """`hosts` are the server's allowed names, with the port: `127.0.0.1:8000`."""
+        """`hosts` are the allowed names of the server with the port: `127.0.0.1:8000`."""
         self.app, self.hosts, self.token = app, hosts, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request of ASGI."""
+        """Handles an ASGI request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -69,7 +69,7 @@ class Guard:
         await app(scope, receive, with_headers)
 
     def problem(self, request: Request) -> str:
-        """Returns why a request is refused, "" for one that is not."""
+        """Returns why a request is refused, "" if it is allowed."""
         headers = request.headers
         host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
         if host not in self.hosts:
@@ -87,20 +87,20 @@ class Guard:
 
 
 class Connection(H11Protocol):
-    """A connection of uvicorn's that is closed where its client does not send a request, or sends more than is read."""
+    """A connection of uvicorn that is closed if its client sends no request, or more than is read."""
 
     deadline = 0.0
-    """When the request under way has to be there; 0 where none has begun."""
+    """Time by which the current request must be complete; 0 if none has begun."""
     active = 0.0
-    """When the connection was last used."""
+    """Time of the last use of the connection."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the client has to do something next: there is no whole request without an answer."""
+        """Whether the server waits for the client: no complete request lacks its answer."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begins to wait for the first request, and closes the connections that have waited longest where there are too many."""
+        """Waits for the first request; if there are too many connections, closes those idle longest."""
         super().connection_made(transport)
         self.active = self.loop.time()
         self.expect_request(self.active + REQUEST_SECONDS)
@@ -111,16 +111,16 @@ class Connection(H11Protocol):
         for one in waiting[: max(0, len(self.connections) - MAX_CONNECTIONS)]:
             self.connections.discard(one)
             one.transport.abort()
-        if len(self.connections) > MAX_CONNECTIONS:  # all others are at work
+        if len(self.connections) > MAX_CONNECTIONS:  # all others are busy
             self.limit_concurrency = 0  # uvicorn answers 503
 
     def expect_request(self, deadline: float) -> None:
-        """Closes the connection at a time of the loop's clock, unless the headers of a request are there by then."""
+        """Closes the connection at a time of the loop's clock, unless the headers of a request have arrived."""
         self.deadline = deadline
         self.timeout_keep_alive_task = self.loop.call_at(deadline, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
-        """Takes what the client sends; a request that comes in pieces has one deadline."""
+        """Reads data of the client; a request in pieces has one deadline."""
         self.active = self.loop.time()
         deadline = self.deadline or self.active + REQUEST_SECONDS
         super().data_received(data)  # ends the timer
@@ -129,7 +129,7 @@ class Connection(H11Protocol):
             self.expect_request(deadline)
 
     def on_response_complete(self) -> None:
-        """Waits for the next request; where the body of this one was not read, the connection ends with its answer."""
+        """Waits for the next request; if the body of this one was not read, closes the connection after the answer."""
         self.active = self.loop.time()
         if self.conn.their_state is not h11.SEND_BODY or self.transport.is_closing():
             super().on_response_complete()

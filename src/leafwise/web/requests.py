@@ -1,4 +1,4 @@
-"""What may be asked of the JSON interface: each request with its address, its fields, their limits, and what answers it."""
+"""The requests of the JSON interface: address, fields with their limits, and the function that answers."""
 
 from __future__ import annotations
 
@@ -14,187 +14,187 @@ from leafwise.envs.core.errors import UserError
 R = TypeVar("R", bound=Struct)
 
 MAX_BYTES = 1 << 20
-"""Longest body of a request."""
+"""Maximum length of a request's body."""
 MAX_SECONDS = 60.0
-"""Longest search of one position."""
+"""Maximum time for one position."""
 
-Word = Annotated[str, Meta(max_length=200)]
-Line = Annotated[str, Meta(max_length=20_000)]
+ShortText = Annotated[str, Meta(max_length=200)]
+LongText = Annotated[str, Meta(max_length=20_000)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Seconds = Annotated[float, Meta(gt=0, le=MAX_SECONDS)]
-Options = Annotated[dict[Word, bool | int | float | Line | None], Meta(max_length=32)]
-Moves = Annotated[list[Word], Meta(max_length=50_000)]
+Options = Annotated[dict[ShortText, bool | int | float | LongText | None], Meta(max_length=32)]
+Moves = Annotated[list[ShortText], Meta(max_length=50_000)]
 
 
 @dataclass
-class Job:
-    """An address of the interface, and the work that answers what is asked there; declares this of the class that it decorates."""
+class JobSpec:
+    """An address of the interface and the function that answers it; decorates the class of its requests."""
 
     path: str
     work: str
-    """MODULE.FUNCTION of `leafwise.web`: (request, `JobContext`) -> the answer, or where it is streamed an iterator of answers."""
+    """MODULE.FUNCTION of `leafwise.web`: (request, `JobContext`) -> the answer, or an iterator of streamed answers."""
     seconds: float = 20.0
-    """What an answer may take besides the `seconds` that are asked for, loading not counted."""
+    """Time limit of an answer beyond the request's `seconds`, without loading."""
     streamed: bool = False
-    """Whether there are several answers, told by server-sent events."""
+    """Whether there are several answers, sent as server-sent events."""
     quick_moves: int = -1
-    """Moves up to which the process that knows the rules answers, so that no search is waited for; -1: never."""
+    """Number of moves up to which a process for rules answers, so that the request waits for no search; -1: never."""
     request: type[Struct] = Struct
-    """What may be asked."""
+    """Class of the requests."""
 
     def __call__(self, request: type[R]) -> type[R]:
-        """Takes the class of the requests."""
+        """Registers the class of the requests."""
         JOBS[self.path], self.request = self, request
         return request
 
 
-JOBS: dict[str, Job] = {}
-"""Address -> what answers it, by GET with a query or by POST with a JSON body."""
+JOBS: dict[str, JobSpec] = {}
+"""Address -> its job, for GET with a query or POST with a JSON body."""
 
 
-@Job("/api/game", "games.tell_game", quick_moves=0)
+@JobSpec("/api/game", "games.tell_game", quick_moves=0)
 class GameRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     """A game in a variant."""
 
-    game: Word
+    game: ShortText
     options: Options = {}
 
 
-@Job("/api/state", "games.tell_state", seconds=60.0, quick_moves=60)
+@JobSpec("/api/state", "games.tell_state", seconds=60.0, quick_moves=60)
 class StateRequest(GameRequest, kw_only=True):
-    """A position: a text (default: the very start), and steps from there, moves and acts of chance by name."""
+    """A position: a text (default: the start), and steps from there, moves and outcomes of chance by name."""
 
-    text: Line = ""
+    text: LongText = ""
     moves: Moves = []
     seed: Seed | None = None
-    """Draws the chance that follows from this number; None leaves chance to be told."""
+    """Seed of the following chance; None leaves chance to the client."""
     svg: bool = False
-    """Whether the game's own drawing is wanted."""
+    """Whether to send the game's own drawing."""
 
 
-@Job("/api/move", "analysis.move", seconds=45.0)
+@JobSpec("/api/move", "analysis.move", seconds=45.0)
 class MoveRequest(GameRequest, kw_only=True):
-    """What a player would do."""
+    """The move of a player."""
 
-    text: Line
-    player: Word
+    text: LongText
+    player: ShortText
     """One of those that `/api/game` lists."""
     seed: Seed = 0
-    """What a player that draws draws from."""
+    """Seed of a player that draws at random."""
 
 
-@Job("/api/analyse", "analysis.analyse", streamed=True)
-@Job("/api/follow-advice", "analysis.advise", streamed=True)
+@JobSpec("/api/analyse", "analysis.analyse", streamed=True)
+@JobSpec("/api/follow-advice", "analysis.advise", streamed=True)
 class AnalyseRequest(GameRequest, kw_only=True):
-    """The values of a position, told as the search deepens; at a table every option in words, and what helps besides."""
+    """The values of a position as the search deepens; for a followed game every option in words, with notes."""
 
-    text: Line
-    leaf: Word = "best"
+    text: LongText
+    leaf: ShortText = "best"
     """One of those that `/api/game` lists."""
     seconds: Seconds = 5.0
 
 
-@Job("/api/solve", "analysis.solve", streamed=True)
+@JobSpec("/api/solve", "analysis.solve", streamed=True)
 class SolveRequest(GameRequest, kw_only=True):
     """The exact value of a position."""
 
-    text: Line
+    text: LongText
     seconds: Seconds = 10.0
 
 
-@Job("/api/prepare", "analysis.prepare")
+@JobSpec("/api/prepare", "analysis.prepare")
 class PrepareRequest(GameRequest, kw_only=True):
     """Loads the code of a search before it is needed."""
 
-    leaf: Word = "best"
+    leaf: ShortText = "best"
 
 
-@Job("/api/record", "games.write_record", seconds=60.0)
+@JobSpec("/api/record", "games.write_record", seconds=60.0)
 class RecordRequest(GameRequest, kw_only=True):
     """Writes a game as a file."""
 
-    text: Line = ""
+    text: LongText = ""
     moves: Moves = []
-    players: Annotated[list[Word], Meta(max_length=2)] = []
+    players: Annotated[list[ShortText], Meta(max_length=2)] = []
     seed: Seed | None = None
 
 
-@Job("/api/read", "games.read_file", seconds=60.0)
+@JobSpec("/api/read", "games.read_file", seconds=60.0)
 class FileRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     """Reads the games of a file."""
 
     file: Annotated[str, Meta(max_length=MAX_BYTES)]
 
 
-@Job("/api/review", "analysis.review", streamed=True)
+@JobSpec("/api/review", "analysis.review", streamed=True)
 class ReviewRequest(FileRequest, kw_only=True):
-    """What each move of a file's game gave away."""
+    """The loss of each move of a file's game."""
 
-    leaf: Word = "best"
+    leaf: ShortText = "best"
     seconds: Annotated[float, Meta(gt=0, le=5.0)] = 0.2
     """For each position."""
 
 
-@Job("/api/follow", "analysis.follow", quick_moves=50_000)
+@JobSpec("/api/follow", "analysis.follow", quick_moves=50_000)
 class FollowRequest(GameRequest, kw_only=True):
-    """A game that is followed at a table, and what happens next in it."""
+    """A game that is played elsewhere, and what happens next in it."""
 
-    text: Line = ""
-    """Where it begins ("": that is asked for)."""
+    text: LongText = ""
+    """First position ("": the answer asks for it)."""
     moves: Moves = []
     line: Annotated[str, Meta(max_length=2000)] | None = None
-    """What a person types."""
-    best: Word = ""
-    """The action that was recommended, which an empty line stands for."""
+    """A typed line."""
+    best: ShortText = ""
+    """The recommended action, which an empty line stands for."""
     undo: bool = False
     """Takes the last line back."""
 
 
-@Job("/api/runs", "runs.tell_runs")
+@JobSpec("/api/runs", "runs.tell_runs")
 class RunsRequest(Struct, forbid_unknown_fields=True):
-    """The training runs that may be shown."""
+    """The list of training runs."""
 
 
-@Job("/api/run", "runs.tell_run", seconds=60.0)
+@JobSpec("/api/run", "runs.tell_run", seconds=60.0)
 class RunRequest(Struct, forbid_unknown_fields=True):
     """A training run: options and curves."""
 
-    name: Word
+    name: ShortText
 
 
-@Job("/api/run-game", "runs.play_run", seconds=60.0)
+@JobSpec("/api/run-game", "runs.play_run", seconds=60.0)
 class RunGameRequest(RunRequest):
     """A game that the network of a run plays."""
 
     seed: Seed = 0
 
 
-@Job("/api/ship-stages", "ships.tell_stages")
+@JobSpec("/api/ship-stages", "ships.tell_stages")
 class StagesRequest(Struct, forbid_unknown_fields=True):
     """The ship that the generator makes of a seed, stage by stage."""
 
-    preset: Word = "scout"
+    preset: ShortText = "scout"
     seed: Seed = 0
 
 
-@Job("/api/ship", "ships.build")
-@Job("/api/ship-advice", "ships.advise")
+@JobSpec("/api/ship", "ships.build")
+@JobSpec("/api/ship-advice", "ships.advise")
 class ShipRequest(StagesRequest):
-    """A ship that is being built: on the hull of a seed, with these places taken, like `8,9N`."""
+    """An unfinished ship: on the hull of a seed, with parts at these places, like `8,9N`."""
 
-    moves: Annotated[list[Word], Meta(max_length=300)] = []
+    moves: Annotated[list[ShortText], Meta(max_length=300)] = []
 
 
-def read(kind: type[R], asked: bytes | Mapping[str, str]) -> R:
-    """Returns what a body of JSON asks, or the query of an address, in which lists and dicts are JSON; ValueError in one line."""
+def read(kind: type[R], body: bytes | Mapping[str, str]) -> R:
+    """Decodes a JSON body, or a query in which lists and dicts are JSON; raises ValueError in one line."""
     where = ""
     try:
-        if isinstance(asked, bytes):
-            return msgspec.json.decode(asked, type=kind)
-        plain: dict[str, Any] = dict(asked)
+        if isinstance(body, bytes):
+            return msgspec.json.decode(body, type=kind)
+        plain: dict[str, Any] = dict(body)
         for name in {"options", "moves", "players"} & set(plain):
             where = f" in {name!r}"
-            plain[name] = msgspec.json.decode(asked[name].encode())
+            plain[name] = msgspec.json.decode(body[name].encode())
         return msgspec.convert(plain, kind, strict=False)
     except msgspec.ValidationError as problem:
         names = [one.name if one.required else f"[{one.name}]" for one in msgspec.structs.fields(kind)]

@@ -1,4 +1,4 @@
-"""Training runs in the browser: which there are, their curves while they go on, and games of the network that they keep."""
+"""Training runs in the browser: a list, curves while they run, and games of their networks."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from leafwise.search.players import load_code
 from leafwise.training.runs.files import Curves, is_held, last_written, options_of, run_folders
 from leafwise.web.games import reason, record_json, run_models, runs_folder
 from leafwise.web.requests import RunGameRequest, RunRequest, RunsRequest
-from leafwise.web.workers import JobContext, Kept
+from leafwise.web.workers import JobContext, RecentCache
 
 RESULTS = "results.json"
 MOST_MOVES = 400
-"""Moves of a game that is shown: one of Threes may have thousands."""
+"""Maximum moves of a game that is shown: Threes may have thousands."""
 
 
 class Score(msgspec.Struct):
-    """How good a run's network is."""
+    """The score of a run's network."""
 
     mean: float | None = None
 
 
-class Brief(msgspec.Struct):
-    """What a list says of a run that comes from its files."""
+class RunSummary(msgspec.Struct):
+    """Entries of the list of runs that come from files."""
 
     game: str | None
     variant: str
@@ -42,8 +42,8 @@ class Brief(msgspec.Struct):
     score: Score | list[Any] | None
 
 
-_curves: Kept[Curves] = Kept(8)
-"""The curves asked for last, read on from where they were."""
+_curves: RecentCache[Curves] = RecentCache(8)
+"""Recently requested curves, which are read on from their last position."""
 
 
 def need_run(name: str) -> Path:
@@ -55,33 +55,33 @@ def need_run(name: str) -> Path:
 
 
 def tell_runs(request: RunsRequest, context: JobContext) -> dict[str, Any]:
-    """Tells the runs, the one written last first, and the model files beside them that are none, with what is wrong."""
-    found, root = [], runs_folder()
+    """Lists the runs, newest first, and broken model files beside them with the problem."""
+    listed, root = [], runs_folder()
     known = run_folders(root) if root else {}
     for folder in {**{folder.name: folder for folder in run_models().values()}, **known}.values():
         try:
             if folder.name in known:
-                found.append(brief(folder.name, folder))
+                listed.append(run_summary(folder.name, folder))
             else:
                 model_of(folder)
         except (UserError, OSError) as problem:
             wrong = reason(problem, folder / MODEL)
-            found.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
+            listed.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
     return {
         "folder": None if root is None else printable(root.name),
-        "runs": sorted(found, key=lambda one: -one["written"]),
+        "runs": sorted(listed, key=lambda one: -one["written"]),
     }
 
 
-def brief(name: str, folder: Path) -> dict[str, Any]:
-    """Returns what a list says of a run; raises ValueError for files that are none of a run's."""
+def run_summary(name: str, folder: Path) -> dict[str, Any]:
+    """Returns the list entry of a run; raises ValueError for broken files."""
     options = options_of(folder)
     model = model_of(folder)
     method = re.search(r"^leafwise train \S+ --method ([a-z-]+)", str(model.get("command", "")))
     written = last_written(folder)
     quiet = max(0.0, time.time() - written)
     finished = (folder / RESULTS).is_file()
-    told = {
+    info = {
         "name": name,
         "game": options.get("game"),
         "variant": options.get("variant", ""),
@@ -95,34 +95,38 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
         "score": model.get("score") or None,
     }
     try:
-        msgspec.json.encode({**options, **told})
-        msgspec.convert(told, Brief)
-    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:  # what no run writes
-        raise UserError(f"expected the options and the model of a run in {name!r}: {problem!s:.120}") from None
-    return told
+        msgspec.json.encode({**options, **info})
+        msgspec.convert(info, RunSummary)
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:  # no run writes such values
+        raise UserError(
+            f"expected the options and the model of a run in {name!r}, got others: {problem!s:.120}"
+        ) from None
+    return info
 
 
 def model_of(folder: Path) -> dict[str, Any]:
-    """Returns what the model file of a run says, {} where there is none yet; raises ValueError for a broken one."""
+    """Returns the metadata of a run's model, {} if there is none yet; raises ValueError for a broken file."""
     file = folder / MODEL
     try:
         return load_metadata(file) if file.is_file() else {}
     except UserError as problem:
-        raise UserError(f"expected a model in {MODEL!r} of {folder.name!r}: {reason(problem, file)}") from None
+        raise UserError(
+            f"expected a model in {MODEL!r} of {folder.name!r}, got none: {reason(problem, file)}"
+        ) from None
 
 
 def tell_run(request: RunRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a run: its options, and its curves up to now."""
+    """Returns a run's options and its curves so far."""
     folder = need_run(request.name)
     first = min((path.stat().st_ino for path in folder.glob("events.out.tfevents.*")), default=0)
-    # those of a new run in an old one's folder begin anew
-    found = _curves.of((folder, first), lambda: Curves(folder), context).read()
-    steps = max((points[-1][0] for points in found.values() if points), default=0)
-    return {**brief(request.name, folder), "steps": steps, "options": options_of(folder), "curves": found}
+    # a new run in an old folder has other files of events
+    curves = _curves.of((folder, first), lambda: Curves(folder), context).read()
+    steps = max((points[-1][0] for points in curves.values() if points), default=0)
+    return {**run_summary(request.name, folder), "steps": steps, "options": options_of(folder), "curves": curves}
 
 
 def play_run(request: RunGameRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a game that the network of a run plays, each move by its values alone; for two, against itself."""
+    """Plays a game of a run's network, greedily by its values; in a two-player game against itself."""
     folder = need_run(request.name)
     if not model_of(folder):
         raise UserError(f"expected a run with a model, got {request.name!r}, which has none yet")
@@ -137,5 +141,5 @@ def play_run(request: RunGameRequest, context: JobContext) -> dict[str, Any]:
         **record_json(record),
         "file": str(record),
         "cut": record.result is None,
-        "model_steps": brief(request.name, folder)["model_steps"],
+        "model_steps": run_summary(request.name, folder)["model_steps"],
     }

@@ -1,4 +1,4 @@
-"""Runs the server: its address, its token where it is open to a network, and the browser."""
+"""Runs the server: address, token if it is open to a network, and the browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 FIRST_PORT, PORTS = 8340, 20
-"""Ports that are tried where none is named; after them any that is free."""
+"""Default ports; after them any free port."""
 TOKEN_BYTES = 16
 OPEN_TO_ALL = """\
   Open to the network: whoever has this address, token included, can use this server's processor time and see its
@@ -33,7 +33,7 @@ OPEN_TO_ALL = """\
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Whether an address is reachable only from this machine."""
     if host == "localhost":
         return True
     try:
@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Returns a socket that listens; port 0: the first that is free. Raises ValueError where there is none such."""
+    """Returns a listening socket (port 0: on the first free port); raises ValueError if there is none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     problem: Exception | None = None
     for one in [port] if port else [*range(FIRST_PORT, FIRST_PORT + PORTS), 0]:
@@ -65,17 +65,17 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def network_address() -> str:
-    """Returns the address of this machine in its local network; that of the loopback where there is no network."""
+    """Returns the address of this machine in its local network; without a network the loopback address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing: it asks which way packets would go
+            probe.connect(("192.0.2.1", 9))  # sends nothing: it only selects a route
             return str(probe.getsockname()[0])
         except OSError:
             return LOOPBACK
 
 
 def names_of(host: str, port: int) -> frozenset[str]:
-    """Returns the names that a page may use for the server."""
+    """Returns the allowed names of the server, with the port."""
     everywhere = host in (EVERYWHERE, "::")
     names = {host, network_address()} if everywhere else {host}
     if everywhere or is_loopback(host):
@@ -84,12 +84,12 @@ def names_of(host: str, port: int) -> frozenset[str]:
 
 
 def bracketed(host: str) -> str:
-    """Returns a host as it stands in an address."""
+    """Returns a host as it is written in an address."""
     return f"[{host}]" if ":" in host else host
 
 
 def qr_code(address: str) -> str:
-    """Returns the QR code of an address as lines of a terminal."""
+    """Returns the QR code of an address as text for a terminal."""
     import io
 
     import segno
@@ -100,9 +100,9 @@ def qr_code(address: str) -> str:
 
 
 class Server(uvicorn.Server):
-    """A server that ends its processes before it waits for the answers under way, which end by that.
+    """A server that kills its processes before it waits for running answers, which thereby end.
 
-    It sets how connections are kept (`leafwise.web.guard`), whatever the configuration says of them.
+    Its connections are those of `leafwise.web.guard`, whatever the configuration says.
     """
 
     def __init__(self, config: uvicorn.Config, workers: Workers) -> None:
@@ -111,13 +111,13 @@ class Server(uvicorn.Server):
         self.workers = workers
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends."""
+        """Ends the server."""
         await self.workers.close()
         await super().shutdown(sockets)
 
 
 def serve(options: Config) -> None:
-    """Runs the server until Ctrl-C, by the options of `leafwise web`; raises ValueError for an address that cannot be had."""
+    """Runs the server until Ctrl-C, by the options of `leafwise web`; raises ValueError if an address is not available."""
     host = EVERYWHERE if options.phone else options.host
     sock = listening(host, options.port)
     port = int(sock.getsockname()[1])
@@ -129,8 +129,8 @@ def serve(options: Config) -> None:
         say(OPEN_TO_ALL)
     if options.phone:
         say(qr_code(address))
-    told = {RUNS_VARIABLE: options.runs, PLAYERS_VARIABLE: json.dumps(options.player)}
-    workers = Workers(options.workers or max(4, os.cpu_count() or 1), told)
+    environment = {RUNS_VARIABLE: options.runs, PLAYERS_VARIABLE: json.dumps(options.player)}
+    workers = Workers(options.workers or max(4, os.cpu_count() or 1), environment)
     config = uvicorn.Config(
         make_app(workers, names_of(host, port), token),
         log_level="warning",

@@ -1,7 +1,7 @@
-"""Ships in the browser: one that is built by hand, what the learned builder would do, and a generated one stage by stage.
+"""Ships in the browser: building by hand, the learned builder's advice, and a generated ship stage by stage.
 
-A ship that is being built is a preset, a seed and the places taken so far, like `8,9N`: hull and requests are those of the
-seed, so that the three fit into an address and say all of it.
+An unfinished ship is a preset, a seed and the places of its parts, like `8,9N`. Hull and requests follow from the seed, so the
+three fit into an address.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from leafwise.envs.starship.tables import Tables
 from leafwise.models.players import player
 from leafwise.web.games import need_game
 from leafwise.web.requests import GameRequest, ShipRequest, StagesRequest
-from leafwise.web.workers import JobContext, Kept
+from leafwise.web.workers import JobContext, RecentCache
 
 BUILDER = "build:learned,depth=1"
-"""Places the request where the ship that comes of it is worth most to the shipped network."""
+"""Puts the part at the place with the best value by the shipped network."""
 MARGIN = 3
-"""Cells round the hull that a board shows."""
+"""Cells around the hull on a board."""
 GALLERY, GALLERY_MARGIN = {"scout": 67, "classic": 67, "cruiser": 66}, 2
-"""How many valid ships of each preset the gallery of an export shows, from seed 0 on, and cells round their hulls."""
+"""Number of valid ships of each preset in the gallery of an export, from seed 0 on; cells around their hulls."""
 SHOWN = 8
-"""Places that are shown of those that the learned builder values, the best first."""
-_kept: Kept[LookAhead] = Kept(len(PRESETS))
+"""Number of the learned builder's best places that are shown."""
+_kept: RecentCache[LookAhead] = RecentCache(len(PRESETS))
 """The learned builder of each preset."""
 
 
 def need_ship(request: ShipRequest, context: JobContext) -> State:
-    """Returns the requested ship of a preset's building game; raises ValueError if it does not exist."""
+    """Returns the position of the requested ship; raises ValueError if it does not exist."""
     game = need_game(GameRequest(game="starship", options={"preset": request.preset}), context)
     return state_of(game, request.seed, request.moves)
 
 
-def state_of(game: Game, seed: int, places: Sequence[str]) -> State:
-    """Returns the ship of a seed with these places taken, chance drawn as far as the next decision; ValueError for a wrong one."""
+def state_of(game: Game, seed: int, names: Sequence[str]) -> State:
+    """Returns the ship of a seed with parts at these places, at its next decision; raises ValueError for a wrong place."""
     stream = new_stream(seed)
     state = game.start().settle(stream)
-    for number, name in enumerate(places, start=1):
+    for number, name in enumerate(names, start=1):
         if state.is_terminal:
-            raise UserError(f"expected at most {number - 1} places, the ship is finished, got {len(places)}")
+            raise UserError(f"expected at most {number - 1} places, which finish the ship, got {len(names)}")
         try:
             state = state.play(name).settle(stream)
         except UserError as problem:
@@ -65,7 +65,7 @@ def state_of(game: Game, seed: int, places: Sequence[str]) -> State:
 
 
 def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
-    """Tells a ship that is being built: picture, request, legal places, terms."""
+    """Returns an unfinished ship: picture, request, legal places, terms."""
     state = need_ship(request, context)
     T: Tables = state.game.tables().ship
     ship = ship_at(state.row, state.game.tables(), request.seed)
@@ -83,12 +83,12 @@ def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
             {"name": name, "value": ship.stats[name], "weight": weight}
             for name, weight in zip(TERMS, TERM_WEIGHTS, strict=True)
         ],
-        **({} if state.is_terminal else asked(state, T)),
+        **({} if state.is_terminal else next_request(state, T)),
     }
 
 
-def asked(state: State, T: Tables) -> dict[str, Any]:
-    """Returns what is to be placed next, where it may go, and what comes after it as far as the stage's target lets it come."""
+def next_request(state: State, T: Tables) -> dict[str, Any]:
+    """Returns the next request, its legal places, and the later requests that the stage's target still allows."""
     row = state.row
     stage = int(row[at.PHASE])
     requests = [int(word) - 1 for word in row[at.QUEUE : at.QUEUE + at.PREVIEW] if word]
@@ -99,21 +99,21 @@ def asked(state: State, T: Tables) -> dict[str, Any]:
         "stage": next(title for number, _, title in STAGES if number == stage),
         "points": points,
         "target": target,
-        "request": requested(stage, requests[0]),
-        "next": [requested(stage, entry) for k, entry in enumerate(requests) if k and before[k] < target],
-        "legal": [place(state.game, action, T, stage, requests[0]) for action in state.legal_actions],
+        "request": request_json(stage, requests[0]),
+        "next": [request_json(stage, entry) for k, entry in enumerate(requests) if k and before[k] < target],
+        "legal": [place_json(state.game, action, T, stage, requests[0]) for action in state.legal_actions],
     }
 
 
-def requested(stage: int, entry: int) -> dict[str, Any]:
-    """Returns a request: the part's name and colour, and where it is to face ("" where that is open)."""
+def request_json(stage: int, entry: int) -> dict[str, Any]:
+    """Returns a request: the part's name, its colour, and its direction ("" if that is open)."""
     part = PARTS[at.KINDS[stage][entry // 4]]
     title, colour = STYLES[part.name]
     return {"part": title, "colour": colour, "facing": "NESW"[entry % 4] if part.directional else ""}
 
 
-def place(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[str, Any]:
-    """Returns a place: its name, the top-left cell, the way the front faces, width and height in cells."""
+def place_json(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[str, Any]:
+    """Returns a place: its name, the top-left cell, the direction of the front, width and height in cells."""
     r, cell = divmod(action, T.grid * T.grid)
     width, height = size(at.KINDS[stage][entry // 4], r)
     return {
@@ -127,13 +127,13 @@ def place(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[st
 
 
 def advise(request: ShipRequest, context: JobContext) -> dict[str, Any]:
-    """Tells the places that the learned builder likes best for the request, with the quality it expects of the ship."""
+    """Returns the learned builder's best places for the request, with the expected quality of the ship."""
     state = need_ship(request, context)
     if state.is_terminal:
         raise UserError("expected a ship that is not finished, got a finished one")
 
     def made() -> LookAhead:
-        builder = player(BUILDER, state.game)  # raises ValueError where no network ships for a preset
+        builder = player(BUILDER, state.game)  # raises ValueError if no network ships for the preset
         assert isinstance(builder, LookAhead)
         builder.children(state.row, 1)
         return builder
@@ -141,14 +141,14 @@ def advise(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     builder = _kept.of(request.preset, made, context)
     tried = builder.children(state.row, 8 * builder.width)
     best = np.argsort(-tried.values, kind="stable")[:SHOWN]
-    found = [
+    best_places = [
         {"name": state.game.actions[int(tried.places[k])], "value": round(float(tried.values[k]), 6)} for k in best
     ]
-    return {"tried": len(tried.places), "best": found}
+    return {"tried": len(tried.places), "best": best_places}
 
 
 def tell_stages(request: StagesRequest, context: JobContext) -> dict[str, Any]:
-    """Tells the ship that the generator makes of a seed, after each of its stages."""
+    """Returns the generator's ship of a seed after each stage."""
     need_among(request.preset, PRESETS, "preset")
     with context.loading():
         generator = Generator(request.preset)
@@ -172,8 +172,8 @@ def gallery() -> Iterator[tuple[dict[str, Any], bytes]]:
         while wanted:
             ship = generator.ship(seed)
             if ship.valid:
-                told = {"preset": preset, "seed": seed, "quality": ship.stats["quality"]}
-                yield told, picture(ship, hull_box(ship, GALLERY_MARGIN)).encode()
+                about = {"preset": preset, "seed": seed, "quality": ship.stats["quality"]}
+                yield about, picture(ship, hull_box(ship, GALLERY_MARGIN)).encode()
                 wanted -= 1
             seed += 1
 

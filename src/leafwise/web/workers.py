@@ -1,10 +1,9 @@
-"""The processes that work for the server: two for rules, so that clicks are answered while others search or compile, and searchers.
+"""The worker processes of the server: two for rules, which answer clicks while others search or compile, and those that search.
 
-Both ends of what they say to each other stand here. A process reads one JSON object a line, `{"job": PATH, "request": {...}}` or
-`{"stop": true}`, and answers a job with lines `{"stage": ...}` (`loading`: code is loaded or compiled; `working`),
-`{"told": LINE}` (what is compiled or unpacked, with its seconds; "" where that is over), `{"answer": ...}`, and as the last one
-`{"end": true}`, `{"error": LINE}` for what was asked wrongly or `{"fault": LINE}` for a defect, whose traceback goes to standard
-error.
+This module has both ends of the protocol. A process reads one JSON object a line, `{"job": PATH, "request": {...}}` or
+`{"stop": true}`. It answers a job with lines `{"stage": ...}` (`loading`: code is loaded or compiled; `working`), `{"told": LINE}`
+(what is compiled or unpacked, with its seconds; "" at the end of that) and `{"answer": ...}`. The last line is `{"end": true}`,
+`{"error": LINE}` for a wrong request, or `{"fault": LINE}` for a defect, whose traceback goes to standard error.
 """
 
 from __future__ import annotations
@@ -27,24 +26,24 @@ import msgspec
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import LONGEST_LINE, Ended, NoAnswer, Refused, TimedOut, understood
 from leafwise.envs.core.waiting import tell_by
-from leafwise.web.requests import JOBS, Job
+from leafwise.web.requests import JOBS, JobSpec
 
 V = TypeVar("V")
 
 LOADING_SECONDS = 900.0
-"""What compiling a game for the first time may take on a slow machine."""
+"""Time limit for the first compilation of a game, on a slow machine."""
 STOPPING_SECONDS = 3.0
-"""What a process has to end a job that nobody waits for; then it is killed."""
+"""Time limit to end a job after its client has left; then the process is killed."""
 RUNS_VARIABLE, PLAYERS_VARIABLE = "LEAFWISE_WEB_RUNS", "LEAFWISE_WEB_PLAYERS"
-"""The environment variables by which the server tells its processes the folder of runs, and the players of its command line."""
+"""Environment variables of the processes: the folder of runs, and the players of the command line."""
 
 
 class Busy(NoAnswer):
-    """All processes are at work."""
+    """All processes are busy."""
 
 
-class Worker:
-    """One process, started when it is first needed, and again where it was lost."""
+class WorkerProcess:
+    """One worker process, started at first use and again after it was lost."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
@@ -52,10 +51,10 @@ class Worker:
         self.game = ""
         """The game of the last job, whose code is loaded."""
         self.is_loading = False
-        """Whether it loads or compiles code, which serves whoever asks next."""
+        """Whether the process loads or compiles code, which later requests also use."""
 
     async def start(self) -> None:
-        """Starts the process, if it does not run."""
+        """Starts the process if it is not running."""
         if self.process is None or self.process.returncode is not None:
             self.is_loading = True
             self.process = await asyncio.create_subprocess_exec(
@@ -70,13 +69,13 @@ class Worker:
         """Writes a line to the process."""
         assert self.process
         assert self.process.stdin
-        with contextlib.suppress(OSError, RuntimeError):  # it has ended: reading tells so
+        with contextlib.suppress(OSError, RuntimeError):  # the process has ended: reading reports that
             self.process.stdin.write(msgspec.json.encode(message) + b"\n")
 
     async def line(self, seconds: float) -> dict[str, Any]:
-        """Returns the next line of the process, and kills it where that takes longer, loading not counted.
+        """Returns the next line of the process; kills it after `seconds` without a line, loading not counted.
 
-        Raises Refused for a job that was asked wrongly, Ended at its end, TimedOut.
+        Raises Refused for a wrong request, Ended at the end of the process, TimedOut.
         """
         process = self.process
         assert process
@@ -90,18 +89,18 @@ class Worker:
         if not line:
             raise Ended(f"expected an answer, got the end of the process with status {await process.wait()}")
         try:
-            found = understood(line)
-        except Ended:  # nobody knows what the next line would answer
+            message = understood(line)
+        except Ended:  # the next line might answer anything
             await self.kill()
             raise
-        if found.get("told") != "":
-            self.is_loading = "told" in found or found.get("stage") == "loading"
-        return found
+        if message.get("told") != "":
+            self.is_loading = "told" in message or message.get("stage") == "loading"
+        return message
 
-    async def answers(self, job: Job, request: Any) -> AsyncIterator[dict[str, Any]]:
-        """Yields `{"stage": ...}` and `{"answer": ...}` until the job's end.
+    async def answers(self, job: JobSpec, request: Any) -> AsyncIterator[dict[str, Any]]:
+        """Yields `{"stage": ...}` and `{"answer": ...}` until the job ends.
 
-        Raises Refused for what was asked wrongly, another NoAnswer for a defect or where an answer takes too long.
+        Raises Refused for a wrong request, another NoAnswer for a defect or a timeout.
         """
         await self.start()
         self.send({"job": job.path, "request": request})
@@ -111,8 +110,8 @@ class Worker:
             yield message
 
     async def give_up(self) -> None:
-        """Ends the job under way: asks for it, and kills the process where that does not help. Loading is waited for."""
-        if self.process is None:  # the caller went away before the process was there
+        """Stops the current job, and kills the process if it does not stop; waits while it loads code."""
+        if self.process is None:  # the client left before the process was started
             return
         self.send({"stop": True})
         try:
@@ -124,7 +123,7 @@ class Worker:
             await self.kill()
 
     async def kill(self) -> None:
-        """Ends the process at once."""
+        """Kills the process."""
         process, self.process = self.process, None
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -133,12 +132,12 @@ class Worker:
 
 
 class WorkerPool:
-    """Workers that share one kind of work; a job takes the free one that has its game loaded, if there is one."""
+    """Workers for one kind of job; a job takes a free worker that has its game loaded, if there is one."""
 
     def __init__(self, size: int, patience: float, environment: Mapping[str, str]) -> None:
-        """`patience`: seconds that a job waits for a worker before it is refused as Busy; `environment` is more of theirs."""
+        """`patience`: seconds until a waiting job raises Busy; `environment`: further variables of the processes."""
         self.size, self.patience = size, patience
-        self.workers = [Worker(environment) for _ in range(size)]
+        self.workers = [WorkerProcess(environment) for _ in range(size)]
         self.free = list(self.workers)
         self.is_closed = False
         self.turn = asyncio.Semaphore(size)
@@ -146,18 +145,18 @@ class WorkerPool:
 
     @property
     def is_full(self) -> bool:
-        """Whether a job would have to wait now."""
+        """Whether a new job would have to wait."""
         return self.turn.locked()
 
-    async def run(self, job: Job, request: Any) -> AsyncIterator[dict[str, Any]]:
-        """Yields what a worker answers, as `Worker.answers` does; raises Busy where none gets free in time.
+    async def run(self, job: JobSpec, request: Any) -> AsyncIterator[dict[str, Any]]:
+        """Yields the answers of a worker, as `WorkerProcess.answers` does; raises Busy if none becomes free in time.
 
-        Where the caller goes away meanwhile, the job is given up.
+        If the caller leaves, the job is stopped.
         """
         await self.wait_for_turn()
         if self.is_closed:
             self.turn.release()
-            raise Busy("expected a server that goes on, got one that ends")
+            raise Busy("expected a running server, got one that ends")
         game = getattr(request, "game", "")
         worker = min(self.free, key=lambda one: (one.game != game, one.process is None, bool(one.game)))
         self.free.remove(worker)
@@ -172,14 +171,14 @@ class WorkerPool:
         finally:
             if done:
                 self.take_back(worker)
-            else:  # the caller's own task is being cancelled, so another one waits for the worker
+            else:  # the caller's task is cancelled, so another task waits for the worker
                 task = asyncio.get_running_loop().create_task(worker.give_up())
                 self.leaving.add(task)
                 task.add_done_callback(self.leaving.discard)
                 task.add_done_callback(lambda _: self.take_back(worker))
 
     async def wait_for_turn(self) -> None:
-        """Waits for a free worker; time in which one of them loads code does not count. Raises Busy."""
+        """Waits for a free worker; time while one of them loads code does not count. Raises Busy."""
         while True:
             was_loading = any(worker.is_loading for worker in self.workers)
             try:
@@ -192,17 +191,17 @@ class WorkerPool:
                     raise Busy(problem) from None
 
     def fitness(self, game: str) -> tuple[bool, bool]:
-        """Returns how little the pool suits a game: whether it would wait while another one is loaded, and load its own."""
+        """Returns a key that is smaller for better pools: whether the game would wait for another one's code, and load its own."""
         is_here = any(worker.game == game for worker in self.workers)
         return self.is_full and not is_here and any(worker.is_loading for worker in self.workers), not is_here
 
-    def take_back(self, worker: Worker) -> None:
-        """Takes a worker back that is free of its job."""
+    def take_back(self, worker: WorkerProcess) -> None:
+        """Takes back a worker whose job has ended."""
         self.free.append(worker)
         self.turn.release()
 
     async def close(self) -> None:
-        """Ends all processes; jobs under way get no answer."""
+        """Kills all processes; running jobs get no answer."""
         self.is_closed = True
         for worker in self.workers:
             await worker.kill()
@@ -213,30 +212,30 @@ class Workers:
     """All processes of a server."""
 
     def __init__(self, search_workers: int, environment: Mapping[str, str]) -> None:
-        """`environment`: what the processes see of it besides this one's."""
+        """`environment`: variables of the processes besides those of this one."""
         self.rules = [WorkerPool(1, 20.0, environment) for _ in range(2)]
-        """Of one process each: the second goes on with other games while the first one compiles."""
+        """Two pools of one process: one answers for other games while the other compiles."""
         self.search = WorkerPool(search_workers, 60.0, environment)
 
-    def pool_for(self, job: Job, request: Any) -> WorkerPool:
-        """Returns who does a job."""
+    def pool_for(self, job: JobSpec, request: Any) -> WorkerPool:
+        """Returns the pool for a request."""
         if len(getattr(request, "moves", ())) > job.quick_moves:
             return self.search
         return min(self.rules, key=lambda pool: pool.fitness(getattr(request, "game", "")))
 
     async def start(self) -> None:
-        """Starts a process of each kind, so that the first page finds them ready."""
+        """Starts a process of each kind, so that they are ready for the first page."""
         await self.rules[0].free[0].start()
         await self.search.free[0].start()
 
     async def close(self) -> None:
-        """Ends the processes."""
+        """Kills the processes."""
         for pool in (*self.rules, self.search):
             await pool.close()
 
 
 class JobContext:
-    """What a job knows of who asked: whether it is still wanted, and how to say that it is loading."""
+    """Connects a job with its client: whether to stop, and how to report that code is loaded."""
 
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
         self.send = send
@@ -245,7 +244,7 @@ class JobContext:
         self.stopped = False
 
     def stop(self) -> None:
-        """Ends the job soon."""
+        """Stops the job soon."""
         with self._lock:
             self.stopped = True
             if self._stop is not None:
@@ -253,7 +252,7 @@ class JobContext:
 
     @contextlib.contextmanager
     def stoppable(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Has `stop` called, from another thread, when the job is to end."""
+        """Calls `stop`, from another thread, when the job is stopped."""
         with self._lock:
             self._stop = stop
             if self.stopped:
@@ -266,14 +265,14 @@ class JobContext:
 
     @contextlib.contextmanager
     def loading(self) -> Iterator[None]:
-        """Says that what is done inside is not what takes time on most days."""
+        """Reports that code is loaded meanwhile, which takes time only once."""
         self.send({"stage": "loading"})
         yield
         self.send({"stage": "working"})
 
 
-class Kept(OrderedDict[Hashable, V]):
-    """The last few things that a process made, by key."""
+class RecentCache(OrderedDict[Hashable, V]):
+    """A cache of the last `most` objects by key."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -286,7 +285,7 @@ class Kept(OrderedDict[Hashable, V]):
             self.popitem(last=False)
 
     def of(self, key: Hashable, make: Callable[[], V], context: JobContext) -> V:
-        """Returns the thing of a key, made now if it is not kept."""
+        """Returns the object of a key, made now if it is not cached."""
         if key not in self:
             with context.loading():
                 self[key] = make()
@@ -294,8 +293,8 @@ class Kept(OrderedDict[Hashable, V]):
         return self[key]
 
 
-def do(job: Job, request: Any, context: JobContext) -> None:
-    """Does a job and sends its answers; its module is imported when it is first asked for."""
+def do(job: JobSpec, request: Any, context: JobContext) -> None:
+    """Runs a job and sends its answers; its module is imported at first use."""
     context.send({"stage": "working"})
     try:
         module, _, name = f"leafwise.web.{job.work}".rpartition(".")
@@ -314,14 +313,14 @@ def do(job: Job, request: Any, context: JobContext) -> None:
 
 
 def one_line(problem: BaseException) -> str:
-    """Returns what went wrong in one line."""
+    """Returns a problem in one line."""
     return " ".join(str(problem).split()) or type(problem).__name__
 
 
 def main() -> None:
-    """Runs a process, with a thread that listens while a job is done.
+    """Runs a worker process, with a thread that listens while a job runs.
 
-    What others print goes to standard error, since standard output is for answers.
+    Other output goes to standard error, since standard output is for answers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes standard input
     sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -332,7 +331,7 @@ def main() -> None:
         sink.flush()
 
     def tell(line: str, seconds: int) -> None:
-        what = line.partition(";")[0]  # where it is kept is nobody's business
+        what = line.partition(";")[0]  # the place in the cache is private
         send({"told": f"{what}: {seconds} s" if what and seconds else what})
 
     tell_by(tell)
@@ -347,10 +346,10 @@ def main() -> None:
             else:
                 context = JobContext(send)
                 waiting.put((message, context))
-        os._exit(0)  # nobody is left to work for
+        os._exit(0)  # the server has ended
 
     threading.Thread(target=listen, daemon=True).start()
-    importlib.import_module("leafwise.web.analysis")  # with all that most jobs need
+    importlib.import_module("leafwise.web.analysis")  # imports what most jobs need
     while True:
         message, context = waiting.get()
         do(JOBS[message["job"]], message["request"], context)

@@ -45,5 +45,5 @@ def test_a_page_has_no_finding(opened: Callable[..., Any], where: str, ready: st
         for width, height in (DESKTOP, PHONE):
             page.set_viewport_size({"width": width, "height": height})
             findings = Axe().run(page).response["violations"]
-            told = [f"{one['id']}: {node['html'][:160]}" for one in findings for node in one["nodes"]]
-            assert told == [], f"{scheme}, {width} pixels wide"
+            problems = [f"{one['id']}: {node['html'][:160]}" for one in findings for node in one["nodes"]]
+            assert problems == [], f"{scheme}, {width} pixels wide"

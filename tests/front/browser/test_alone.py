@@ -29,19 +29,19 @@ pytestmark = [
 ]
 ASK = """async ({ build, stop, game = "trilobite", options = {} }) => {
   const { answers } = await import(`./${build}/alone/who.js`);
-  const ending = new AbortController(), found = [];
+  const ending = new AbortController(), searched = [];
   let stopped;
   try {
     const question = { game, options, text: "", seconds: 1000 };
     for await (const { event, data } of answers("api/analyse", question, ending.signal)) {
-      if (event === "answer") found.push([data.depth, data.action_values]);
-      if (found.length === stop) { stopped = performance.now(); ending.abort(); }
+      if (event === "answer") searched.push([data.depth, data.action_values]);
+      if (searched.length === stop) { stopped = performance.now(); ending.abort(); }
     }
   } catch (problem) {
     if (problem.name !== "AbortError") throw problem;
   }
   console.log(`ended ${performance.now() - stopped} ms after stop`);
-  return found;
+  return searched;
 }"""
 """Stops an endless analysis at its answer number `stop`, in the middle of the depth after it; returns the answers."""
 
@@ -63,8 +63,8 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Iterator[tuple[str, str]]:
-    with served(folder) as found:
-        yield found
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture
@@ -75,12 +75,12 @@ def page(browser: Browser, site: tuple[str, str]) -> Iterator[Page]:
 
 def test_a_stopped_search_ends_its_thread_and_the_next_finds_the_same(page: Page, site: tuple[str, str]) -> None:
     page.goto(site[0])
-    asked = {"build": site[1], "stop": 8, "options": {"board": "7x6", "k": 4}}
-    first = page.evaluate(ASK, asked)
+    request = {"build": site[1], "stop": 8, "options": {"board": "7x6", "k": 4}}
+    first = page.evaluate(ASK, request)
     assert [depth for depth, _ in first[:8]] == [*range(1, 9)]
     while page.workers:  # for ever if the thread goes on
         page.wait_for_timeout(50)
-    assert page.evaluate(ASK, asked)[:8] == first[:8]
+    assert page.evaluate(ASK, request)[:8] == first[:8]
 
 
 def test_a_broken_download_comes_again(page: Page, site: tuple[str, str]) -> None:
@@ -120,8 +120,8 @@ def test_game_files_are_read_as_python_reads_them(page: Page, site: tuple[str, s
         return problem.message;
       }
     }"""
-    told = page.evaluate(read, [site[1], file])
-    assert told == read_file(FileRequest(file=file), JobContext(lambda message: None))
+    answer = page.evaluate(read, [site[1], file])
+    assert answer == read_file(FileRequest(file=file), JobContext(lambda message: None))
     for wrong, line in (("1. ", 6), ("[Result", 4), ("[Game", 1)):
         answer = page.evaluate(read, [site[1], file.replace(wrong, "7. " if wrong == "1. " else "[Nobody", 1)])
         assert answer.startswith(f"game, line {line}: expected "), answer
@@ -142,8 +142,8 @@ def test_a_game_of_a_file_needs_no_javascript(page: Page, site: tuple[str, str],
     page.get_by_role("button", name="roll").click()
     page.locator(".picture", has_text="after 1 rolls").wait_for()
     assert page.locator(".luck strong").inner_text() in "123456"
-    found = page.evaluate(ASK, {"build": site[1], "stop": 0, "game": "pig"})
-    assert found[-1][1] == pytest.approx({"roll": worth(0, 0), "stop": 0}, rel=0, abs=1e-12)
+    answers = page.evaluate(ASK, {"build": site[1], "stop": 0, "game": "pig"})
+    assert answers[-1][1] == pytest.approx({"roll": worth(0, 0), "stop": 0}, rel=0, abs=1e-12)
 
 
 def test_a_position_that_cannot_be_read_is_shared_by_its_moves(page: Page, site: tuple[str, str]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from front.browser.conftest import PHONE, Watched
+from front.browser.conftest import PHONE, PageMonitor
 from front.test_export import NEEDS_LINKER
 from playwright.sync_api import Browser, expect
 
@@ -33,7 +33,7 @@ def test_a_game_is_played_and_analysed_without_a_server(
 ) -> None:
     width, height = PHONE if phone else (1280, 900)
     context = browser.new_context(viewport={"width": width, "height": height}, has_touch=phone)
-    window = Watched(context.new_page(), served, tmp_path / "pictures")
+    window = PageMonitor(context.new_page(), served, tmp_path / "pictures")
     page = window.go()
     expect(page.locator("nav a")).to_have_text(["Games", "Curve of a game"])
     # A level answers, and a hint is searched
@@ -71,14 +71,14 @@ def test_a_game_is_played_and_analysed_without_a_server(
     page.get_by_role("button", name="Forget").click()
     expect(page.get_by_role("button", name="Forgotten")).to_be_visible()
     assert page.evaluate("caches.keys()") == []
-    assert window.wrong == []
+    assert window.errors == []
     context.close()
 
 
 @pytest.mark.parametrize("where", ['cassis?o={"n":8}', "trap?", "threes?", "dice?", "game2048?", "friday?"])
 def test_every_game_has_its_pages(browser: Browser, served: str, tmp_path: Path, where: str) -> None:
     with browser.new_context(viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True) as context:
-        window = Watched(context.new_page(), served, tmp_path / "pictures")
+        window = PageMonitor(context.new_page(), served, tmp_path / "pictures")
         page = window.go(f"#/play/{where}&s=5")
         page.locator("[data-action]:not([disabled])").first.click()
         expect(page.locator(".moves li").first).to_be_visible()
@@ -98,4 +98,4 @@ def test_every_game_has_its_pages(browser: Browser, served: str, tmp_path: Path,
         expect(page.locator("#position")).to_have_value(text)
         assert window.fits()
         window.picture("analysis")
-        assert window.wrong == []
+        assert window.errors == []

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from front.browser.conftest import PHONE, Watched
+from front.browser.conftest import PHONE, PageMonitor
 from front.browser.test_export import FOUR, served  # noqa: F401
 from front.test_export import NEEDS_LINKER
 from playwright.sync_api import Browser, ViewportSize, expect
@@ -22,17 +22,17 @@ def window(
     served: str,  # noqa: F811
     tmp_path: Path,
     request: pytest.FixtureRequest,
-) -> Iterator[Watched]:
+) -> Iterator[PageMonitor]:
     """A window in which nothing may go wrong."""
     width, height = PHONE if request.param else (1280, 900)
     viewport: ViewportSize = {"width": width, "height": height}
     with browser.new_context(viewport=viewport, has_touch=request.param, service_workers="block") as context:
-        found = Watched(context.new_page(), served, tmp_path / "pictures")
-        yield found
-        assert found.wrong == []
+        monitor = PageMonitor(context.new_page(), served, tmp_path / "pictures")
+        yield monitor
+        assert monitor.errors == []
 
 
-def test_ships_are_linked_from_the_first_page(window: Watched) -> None:
+def test_ships_are_linked_from_the_first_page(window: PageMonitor) -> None:
     page = window.go()
     page.get_by_role("link", name="Generated ships").click()
     expect(page.locator(".ships img")).to_have_count(200)
@@ -43,7 +43,7 @@ def test_ships_are_linked_from_the_first_page(window: Watched) -> None:
     assert window.fits()
 
 
-def test_a_game_has_a_curve(window: Watched) -> None:
+def test_a_game_has_a_curve(window: PageMonitor) -> None:
     page = window.go(f"#/review/{FOUR}&m=4~4~3~3~5~5~2")
     expect(page.locator("#status")).to_have_text("7 moves, 2 of them blunders; Red wins.")
     expect(page.locator("#worst tr.blunder")).to_have_count(2)
@@ -52,7 +52,7 @@ def test_a_game_has_a_curve(window: Watched) -> None:
     assert window.fits()
 
 
-def test_a_tree_search_plays_and_analyses(window: Watched) -> None:
+def test_a_tree_search_plays_and_analyses(window: PageMonitor) -> None:
     page = window.go(f"#/play/{FOUR}&p2=mcts:learned,seconds=0.1")
     page.locator("[data-action='4']").click()
     expect(page.locator(".moves li")).to_have_count(2)
@@ -61,7 +61,7 @@ def test_a_tree_search_plays_and_analyses(window: Watched) -> None:
     assert window.fits()
 
 
-def test_threes_is_followed_without_a_server(window: Watched) -> None:
+def test_threes_is_followed_without_a_server(window: PageMonitor) -> None:
     page = window.go(f"#/companion/threes?t={quote(BOARD, safe='')}")
     expect(page.locator("#status")).to_contain_text("Swipe ")
     page.locator("[data-outcome]").first.click()

@@ -19,8 +19,8 @@ FIGHT = (
 
 def taken(page: Page) -> str:
     """Returns the steps that the address holds."""
-    found = re.search(r"[?&]m=(.*)", location_of(page))
-    return found[1] if found else ""
+    match = re.search(r"[?&]m=(.*)", location_of(page))
+    return match[1] if match else ""
 
 
 def holding(words: str) -> re.Pattern[str]:
@@ -76,7 +76,9 @@ def test_friday_by_two_letters_and_undo(opened: Open) -> None:
     page.get_by_label("Type what happened").fill("pirate")
     page.get_by_label("Type what happened").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("expected one of")
-    window.wrong = [problem for problem in window.wrong if "400" not in problem]  # which is the answer to a wrong line
+    window.errors = [
+        problem for problem in window.errors if "400" not in problem
+    ]  # which is the answer to a wrong line
 
 
 def test_friday_is_played_to_its_end(opened: Open) -> None:
@@ -130,8 +132,8 @@ def test_a_position_of_friday_is_set_up(opened: Open, phone: bool) -> None:
     expect(stack.get_by_label("add a card")).to_be_focused()
     window.picture("edited")
     assert window.fits()
-    window.wrong = [
-        problem for problem in window.wrong if "400" not in problem
+    window.errors = [
+        problem for problem in window.errors if "400" not in problem
     ]  # which is the answer to a card too many
 
 

@@ -106,7 +106,7 @@ def back(window: Any) -> None:
     """Has the server answer again, and asks again by the button; that requests failed was wanted."""
     window.page.unroute_all()
     window.page.get_by_role("button", name="Try again").click()
-    window.wrong = [problem for problem in window.wrong if "ERR_CONNECTION_REFUSED" not in problem]
+    window.errors = [problem for problem in window.errors if "ERR_CONNECTION_REFUSED" not in problem]
 
 
 @BOTH
@@ -127,11 +127,11 @@ def test_a_server_that_is_gone_is_told_with_a_way_on(opened: Callable[..., Any],
     back(window)
     moves(page, 2)
     assert not alert.is_visible()
-    gone(window, "api/state", "api/move", times=1)  # a lost answer is asked for again, and nobody hears of it
+    gone(window, "api/state", "api/move", times=1)  # the page repeats the request silently
     click(page)
     moves(page, 4)
     assert not alert.is_visible()
-    window.wrong.clear()
+    window.errors.clear()
 
 
 @pytest.mark.parametrize("path", ["api/game", "pages/play.js"])
@@ -499,19 +499,19 @@ def test_strength_and_time_of_a_player_are_chosen(opened: Callable[..., Any], ph
     assert time.count() == 0
     seat.select_option("search: hand-made: lines")
     time.select_option("10 ms")
-    with page.expect_request("**/api/move") as asked:
+    with page.expect_request("**/api/move") as request:
         click(page)
-    assert asked.value.post_data_json["player"] == "search:lines,seconds=0.01"
+    assert request.value.post_data_json["player"] == "search:lines,seconds=0.01"
     moves(page, 2)
 
 
 def test_what_is_compiled_is_told_on_the_page(opened: Callable[..., Any]) -> None:
     page = opened().go()
-    said = 'event: told\ndata: "compiling the rules of Trilobite: 3 s"\n\n'
+    note = 'event: told\ndata: "compiling the rules of Trilobite: 3 s"\n\n'
 
     def compiling(route: Any) -> None:
         answer = route.fetch()
-        route.fulfill(response=answer, body=said + answer.text())
+        route.fulfill(response=answer, body=note + answer.text())
 
     page.route("**/api/game", compiling, times=1)
     page.evaluate("location.hash = '#/play/trilobite?p2=human'")

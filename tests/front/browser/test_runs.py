@@ -61,4 +61,6 @@ def test_curves_grow_while_a_run_goes_on_and_a_run_that_there_is_not_is_one_line
     window = opened()
     page = window.go("#/train/nothing")
     expect(page.get_by_role("alert")).to_contain_text("expected a run among")
-    window.wrong = [problem for problem in window.wrong if "400" not in problem]  # which is the answer to a wrong name
+    window.errors = [
+        problem for problem in window.errors if "400" not in problem
+    ]  # which is the answer to a wrong name

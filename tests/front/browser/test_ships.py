@@ -1,4 +1,4 @@
-"""The page of ships: one is built to its end by clicks and by keys, the learned builder is asked, a generated one is shown."""
+"""The page of ships: a ship built by clicks and keys, a suggestion of the learned builder, and a generated ship."""
 
 import re
 
@@ -18,8 +18,8 @@ def quality(page: Page) -> float:
 
 def places_taken(page: Page) -> int:
     """Returns how many places the address holds."""
-    found = re.search(r"[?&]m=([^&]*)", location_of(page))
-    return len(found[1].split("~")) if found else 0
+    match = re.search(r"[?&]m=([^&]*)", location_of(page))
+    return len(match[1].split("~")) if match else 0
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])

@@ -12,7 +12,7 @@ import leafwise
 from leafwise.models.seen import BOTH
 from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.alphazero import alphazero
-from leafwise.training.alphazero.games import GAMES, PLIES, How, Recorder, kernels, new_table
+from leafwise.training.alphazero.games import GAMES, PLIES, MctsPlayOptions, TreeRecorder, kernels, new_table
 from leafwise.training.runs.files import Curves
 from running.networks import random_network
 
@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
     "batch_size": 256, "hidden": (16, 8), "simulations": 24, "match_pairs": 100, "solver_positions": 0,
     "checkpoint_seconds": 0.0, "evaluate_every": 4,
 }  # fmt: skip
-HOW = How(simulations=30, sampled=4, noise=0.25, concentration=10.0, td_lambda=1.0)
+HOW = MctsPlayOptions(simulations=30, sampled=4, noise=0.25, concentration=10.0, td_lambda=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_the_run_folder(run) -> None:
 
 
 def test_positions_teach_outcomes_and_the_shares_of_simulations() -> None:
-    recorder = Recorder(NETWORKS[0], HOW, 3, 1.25, 300)
+    recorder = TreeRecorder(NETWORKS[0], HOW, 3, 1.25, 300)
     found = recorder.piece(recorder.first, 300, key=7)
     assert len(found.rows) == found.counts[PLIES] >= 300
     assert found.counts[GAMES] > 30
@@ -89,7 +89,7 @@ def test_positions_teach_outcomes_and_the_shares_of_simulations() -> None:
     again = recorder.piece(recorder.first, 300, key=7)
     assert all(np.array_equal(getattr(found, name), getattr(again, name)) for name in found._fields)
     assert not np.array_equal(found.rows[:50], recorder.piece(recorder.first, 300, key=8).rows[:50])
-    mixed = Recorder(NETWORKS[0], HOW._replace(td_lambda=0.5), 3, 1.25, 300).piece(recorder.first, 300, key=7)
+    mixed = TreeRecorder(NETWORKS[0], HOW._replace(td_lambda=0.5), 3, 1.25, 300).piece(recorder.first, 300, key=7)
     assert np.array_equal(mixed.rows, found.rows)
     assert np.abs(mixed.targets - found.targets).max() > 0
     assert np.abs(mixed.targets).max() <= 1
@@ -98,7 +98,7 @@ def test_positions_teach_outcomes_and_the_shares_of_simulations() -> None:
 def test_noise_is_the_games_alone_and_leaves_no_trace() -> None:
     network = NETWORKS[0]
     without, noisy = (
-        Recorder(network, HOW._replace(sampled=0, noise=noise), 0, 1.25, 50).piece(network, 50, key=3)
+        TreeRecorder(network, HOW._replace(sampled=0, noise=noise), 0, 1.25, 50).piece(network, 50, key=3)
         for noise in (0, 0.5)
     )
     first = without.rows[0]
@@ -106,7 +106,7 @@ def test_noise_is_the_games_alone_and_leaves_no_trace() -> None:
     assert all(np.array_equal(p, without.policies[0]) for p in without.policies[same])
     same = [np.array_equal(row, first) for row in noisy.rows]
     assert len({p.tobytes() for p in noisy.policies[same]}) > 1
-    recorder = Recorder(network, HOW, 3, 1.25, 50)
+    recorder = TreeRecorder(network, HOW, 3, 1.25, 50)
     keys, results = np.arange(4, dtype=np.uint64), []
     for _ in range(2):
         results.append(recorder.match(network, NETWORKS[1], keys, 20))
@@ -117,7 +117,7 @@ def test_noise_is_the_games_alone_and_leaves_no_trace() -> None:
 
 def test_policies_turn_with_their_positions() -> None:
     network = NETWORKS[0]
-    recorder = Recorder(network, HOW, 3, 1.25, 60)
+    recorder = TreeRecorder(network, HOW, 3, 1.25, 60)
     found = recorder.piece(network, 60, key=1)
     n, T = len(found.rows), recorder.tables(network)
     rows, policies = np.concatenate([found.rows] * 2), np.concatenate([found.policies] * 2)

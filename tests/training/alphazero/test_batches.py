@@ -7,7 +7,7 @@ import pytest
 
 import leafwise
 from leafwise.training.alphazero.batches import ForestRecorder
-from leafwise.training.alphazero.games import GAMES, PLIES, How
+from leafwise.training.alphazero.games import GAMES, PLIES, MctsPlayOptions
 from running.networks import planted_leaf
 
 SIM = leafwise.game("cassis")
@@ -25,7 +25,7 @@ class Planted:
 @pytest.fixture(params=[0, 3], ids=["puct", "gumbel"])
 def recorder(request):
     planted: Any = Planted()
-    return ForestRecorder(planted, How(20, 4, 0.25, 10.0, 1.0, request.param), 4, 1.25, 200, 64.0)
+    return ForestRecorder(planted, MctsPlayOptions(20, 4, 0.25, 10.0, 1.0, request.param), 4, 1.25, 200, 64.0)
 
 
 def test_a_piece_depends_on_its_key_alone(recorder):
@@ -57,7 +57,7 @@ def test_a_piece_holds_whole_games_and_what_their_searches_tried(recorder):
 def test_halving_tells_of_all_actions(recorder):
     found = recorder.piece(Planted(), 200, 7)
     legal = np.array([len(leafwise.State(SIM, row).legal_actions) for row in found.rows])
-    assert ((found.policies > 0).sum(axis=1) == legal).all() == (recorder.how.gumbel > 0)
+    assert ((found.policies > 0).sum(axis=1) == legal).all() == (recorder.play_options.gumbel > 0)
 
 
 def test_a_network_meets_itself_on_even_terms(recorder):

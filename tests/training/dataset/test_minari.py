@@ -108,7 +108,7 @@ def test_observations_of_starship_by_name(tmp_path: Path) -> None:
 def test_a_dataset_of_trilobite_is_new_and_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = collect_dataset(leafwise.game("trilobite"), "random", 1, 0)
     with monkeypatch.context() as broken:
-        broken.setattr("leafwise.training.dataset.told", lambda dataset, rows: 1 / 0)
+        broken.setattr("leafwise.training.dataset.episode_metadata", lambda dataset, rows: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_dataset("minari:aa/d-v0", found)
     assert list(store.iterdir()) == []

@@ -12,7 +12,7 @@ from leafwise.models.seen import features_of
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.dqn import dqn
 from leafwise.training.dqn.games import Decisions, kernels
-from leafwise.training.dqn.learning import Decided, Order, Priorities
+from leafwise.training.dqn.learning import DecisionOrder, DecisionReplay, Priorities
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.games import new_table
 from leafwise.training.ppo import ppo
@@ -89,11 +89,11 @@ def test_ppo_plays_against_itself_as_it_is_and_was(tmp_path) -> None:
     learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), **{**PPO, "opponent": "self", "newest_share": 0.0}))
     first = learner.newest.tensors["dense"]
     learner.step()
-    assert np.array_equal(learner.seated.weights.dense, first)  # the only one in the pool
+    assert np.array_equal(learner.opponent_network.weights.dense, first)  # the only one in the pool
     assert not np.array_equal(learner.exported().tensors["dense"], first)
     learner.config = replace(learner.config, newest_share=1.0)
     learner.seat_opponent()
-    assert np.array_equal(learner.seated.weights.dense, learner.exported().tensors["dense"])
+    assert np.array_equal(learner.opponent_network.weights.dense, learner.exported().tensors["dense"])
     assert learner.rate() < learner.config.learning_rate
     learner.folder.lock.release()
 
@@ -152,8 +152,8 @@ def decisions(games: int, step: int, sign: float = 1.0, reward: float = 0.0, exp
     return Decisions(before, before + 1, before + 1, np.zeros(games, np.int64), gains, np.full(games, explored), 0.0)
 
 
-def replay(size: int = 100, **given: Any) -> Decided:
-    return Decided(GAME, size, given.pop("order", Order(2)), **{"cut": True, "alpha": 0.0, **given})
+def replay(size: int = 100, **given: Any) -> DecisionReplay:
+    return DecisionReplay(GAME, size, given.pop("order", DecisionOrder(2)), **{"cut": True, "alpha": 0.0, **given})
 
 
 def test_rewards_of_the_steps_count_for_who_decided() -> None:
@@ -161,14 +161,14 @@ def test_rewards_of_the_steps_count_for_who_decided() -> None:
     for step, (reward, sign) in enumerate([(0.25, -1.0), (0.5, -1.0), (1.0, 0.0), (2.0, -1.0)]):
         memory.keep(decisions(2, step, sign, reward))
     first = np.array([0, 1])
-    one = memory.follow(first, 1, 0.5, own=True)
+    one = memory.follow(first, 1, 0.5, action_given=True)
     assert one.gained.tolist() == [0.25, 0.25]
     assert one.factor.tolist() == [-0.5, -0.5]
-    two = memory.follow(first, 2, 0.5, own=True)
+    two = memory.follow(first, 2, 0.5, action_given=True)
     assert two.gained.tolist() == [0.25 - 0.5 * 0.5] * 2
     assert two.factor.tolist() == [0.25, 0.25]
     assert two.rows[:, 0].tolist() == [2, 2]
-    whole = memory.follow(first, 9, 1.0, own=True)
+    whole = memory.follow(first, 9, 1.0, action_given=True)
     assert whole.gained.tolist() == [0.25 - 0.5 + 1.0] * 2  # what comes after the end is another game's
     assert whole.factor.tolist() == [0, 0]
 
@@ -179,10 +179,10 @@ def test_steps_end_before_a_random_action_and_what_is_not_known() -> None:
         for step in range(4):
             one.keep(decisions(2, step, 1.0, 1.0, explored=step in (0, 2)))
     first = np.array([0])
-    assert memory.follow(first, 9, 1.0, own=True).rows[0, 0] == 2
-    assert memory.follow(first, 9, 1.0, own=False).rows[0, 0] == 0
-    assert uncut.follow(first, 9, 1.0, own=False).rows[0, 0] == 4
-    assert uncut.follow(first, 9, 1.0, own=False).gained.tolist() == [4.0]
+    assert memory.follow(first, 9, 1.0, action_given=True).rows[0, 0] == 2
+    assert memory.follow(first, 9, 1.0, action_given=False).rows[0, 0] == 0
+    assert uncut.follow(first, 9, 1.0, action_given=False).rows[0, 0] == 4
+    assert uncut.follow(first, 9, 1.0, action_given=False).gained.tolist() == [4.0]
 
 
 def test_what_is_old_gives_way_to_what_is_new() -> None:
@@ -192,11 +192,11 @@ def test_what_is_old_gives_way_to_what_is_new() -> None:
     assert memory.filled == 6
     assert sorted(memory["before"][:, 0].tolist()) == [2, 2, 3, 3, 4, 4]
     oldest = int(np.flatnonzero(memory["before"][:, 0] == 2)[0])
-    assert memory.follow(np.array([oldest]), 9, 1.0, own=True).rows[0, 0] == 5
+    assert memory.follow(np.array([oldest]), 9, 1.0, action_given=True).rows[0, 0] == 5
 
 
 def test_the_next_decision_of_a_game_comes_after_those_of_other_sets() -> None:
-    order, number = Order(games=3, steps=2, sets=2), 0
+    order, number = DecisionOrder(games=3, steps=2, sets=2), 0
     of: dict[int, tuple[int, int]] = {}
     for generation in range(6):
         for step in range(2):
@@ -227,7 +227,7 @@ def test_errors_make_priorities_and_weights_make_up_for_them() -> None:
     memory.keep(decisions(2, 0))
     memory.keep(decisions(2, 1))
     rng = np.random.default_rng(2)
-    memory.learned(np.arange(4), np.array([0.99, 0.99, 0.99, 2.99]))
+    memory.update_priorities(np.arange(4), np.array([0.99, 0.99, 0.99, 2.99]))
     places, weights = memory.draw(rng, 4000, 1.0)
     assert (places == 3).mean() == pytest.approx(0.5, abs=0.02)
     assert weights is not None
@@ -245,13 +245,13 @@ def test_what_a_leaf_is_asked_is_known_where_a_stage_of_chance_was_passed() -> N
     memory = replay(chance=True)
     found = decisions(2, 0)
     memory.keep(found._replace(asked=found.after + np.array([[0], [5]], GAME.dtype)))
-    assert memory.asks(np.array([0, 1, 0])).tolist() == [False, True, False]
+    assert memory.has_chance_stage(np.array([0, 1, 0])).tolist() == [False, True, False]
     again = replay(chance=True)
     again.restore(memory.tensors(), memory.recorded, memory.highest)
-    assert again.asks(np.array([1, 0])).tolist() == [True, False]
+    assert again.has_chance_stage(np.array([1, 0])).tolist() == [True, False]
     plain = replay()
     plain.keep(found)
-    assert plain.asks(np.array([0, 1])).tolist() == [False, False]
+    assert plain.has_chance_stage(np.array([0, 1])).tolist() == [False, False]
     assert "asked" not in plain.tensors()
 
 
@@ -263,17 +263,17 @@ def test_a_module_that_a_learner_plays_against_is_asked_in_batches_and_says_the_
         ppo.Config(run=str(tmp_path / "x"), **config | {"opponent": "self", "network": "mlp,hidden=16"})
     )
     asked: list[int] = []
-    seated, policies = learner.seated, learner.seated.policies
+    opponent_network, policies = learner.opponent_network, learner.opponent_network.policies
 
     def counted(rows: list[Any]) -> Any:
         asked.append(len(rows))
         return policies(rows)
 
-    monkeypatch.setattr(seated, "policies", counted)
+    monkeypatch.setattr(opponent_network, "policies", counted)
     learner.advance()
     assert sum(n for n in asked if n > 1) > 3 * asked.count(1)
-    assert len(seated.known) > 1
-    for row, shares in seated.known.items():
+    assert len(opponent_network.policies_ahead) > 1
+    for row, shares in opponent_network.policies_ahead.items():
         alone = policies([np.frombuffer(row, np.uint64)])[0]
         assert np.allclose(shares, alone, atol=1e-6)
     learner.folder.lock.release()
@@ -322,19 +322,19 @@ def test_ppo_begins_in_easier_variants_and_goes_on_in_them(tmp_path) -> None:
     }
     config = ppo.Config(run=str(tmp_path / "x"), **options)
     whole, stopped = ppo.MaskedPpo(config), ppo.MaskedPpo(replace(config, run=str(tmp_path / "y")))
-    assert [whole.place_of(done) for done in (0, 511, 512, 1024)] == [0, 0, 1, 2]
+    assert [whole.variant_index(done) for done in (0, 511, 512, 1024)] == [0, 0, 1, 2]
     for _ in range(5):
         whole.step()
     for _ in range(3):
         stopped.step()
-    assert stopped.place == 1
+    assert stopped.variant_number == 1
     stopped.folder.save(*stopped.state())
     stopped.folder.lock.release()
     again = ppo.MaskedPpo(replace(config, run=str(tmp_path / "y"), resume=True))
-    assert again.place == 1
+    assert again.variant_number == 1
     for _ in range(2):
         again.step()
-    assert again.place == 2
+    assert again.variant_number == 2
     expected, found = whole.state()[0], again.state()[0]
     assert all(np.array_equal(found[name], tensor) for name, tensor in expected.items())
     for learner in (whole, again):

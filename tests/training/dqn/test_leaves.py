@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.search import Search
 from leafwise.training.dqn.dqn import Config, check
-from leafwise.training.dqn.games import Player, Playing
+from leafwise.training.dqn.games import QPlayer, QPlayOptions
 from leafwise.training.networks import fresh_module
 from running.networks import random_network
 
@@ -54,7 +54,7 @@ def test_leaves_are_the_best_at_decisions_and_the_mean_after_chance(head: str) -
     network = random_network(GAME, (8, 4), 3, 0.7, head=head, sees="observation")
     evaluator, worth = network.evaluator("x"), worth_by(network)
     exact, batched = Search(GAME, evaluator, 2, nodes=0), Search(GAME, evaluator, 2, batched=True)
-    player = Player(network, Config(game="dice", plies=0))
+    player = QPlayer(network, Config(game="dice", plies=0))
     apart = 0.0
     for state in positions(GAME, 40)[::4]:
         sign = 1 if state.current_player == 0 else -1
@@ -70,7 +70,7 @@ def test_leaves_are_the_best_at_decisions_and_the_mean_after_chance(head: str) -
     assert apart > 0.1  # else any mean and any best would do
 
 
-def searched(player: Player, network: SparseNetwork, state: State) -> dict[int, float]:
+def searched(player: QPlayer, network: SparseNetwork, state: State) -> dict[int, float]:
     """What the searches say that give Q-learning its targets."""
     values: Any = player.searched(state.row[None], 1, player.new_tables(network))[0]
     return {action: float(values[action]) for action in state.legal_actions}
@@ -94,7 +94,7 @@ def test_what_is_exported_says_what_the_module_says(dueling: bool) -> None:
 def test_searches_say_what_comes_of_each_action() -> None:
     module = fresh_module(TRILOBITE, (16, 8), 1, head="value", sees="observation")
     network = module.export()
-    player, leaf = Player(network, Config(game="trilobite", plies=0)), network.evaluator("x")
+    player, leaf = QPlayer(network, Config(game="trilobite", plies=0)), network.evaluator("x")
     state = TRILOBITE.start().play(0)
     values = player.searched(state.row[None], 1, player.new_tables(network))[0]
     for action in range(len(TRILOBITE.actions)):
@@ -107,23 +107,23 @@ def test_searches_say_what_comes_of_each_action() -> None:
 
 def test_states_of_chance_learn_what_follows_for_player_0() -> None:
     """In the dice race, whose features are asked for before the throw; where the game ends after it, its return is the target."""
-    from leafwise.training.dqn.learning import Decided, Learning, Order
+    from leafwise.training.dqn.learning import DecisionOrder, DecisionReplay, Learning
 
     config = Config(game="dice", head="value", plies=0, envs=64, hidden=(8, 4), learning_starts=0)
     check(config, SEEN)
-    replay = Decided(SEEN, 8192, Order(64), cut=False, alpha=0.0, chance=True)
+    replay = DecisionReplay(SEEN, 8192, DecisionOrder(64), cut=False, alpha=0.0, chance=True)
     learning = Learning(SEEN, config, "afterstate", replay)
-    rows, streams = learning.player.begun(np.array([(k, 0) for k in range(64)], np.uint64))
+    rows, streams = learning.player.new_games(np.array([(k, 0) for k in range(64)], np.uint64))
     for step in range(128):
-        how, rng = Playing(np.ones(64)), np.random.default_rng(step)
+        how, rng = QPlayOptions(np.ones(64)), np.random.default_rng(step)
         replay.keep(learning.player.step(learning.shape, learning.online, rows, streams, how, rng))
-    places = np.flatnonzero(replay.asks(np.arange(replay.filled)))
+    places = np.flatnonzero(replay.has_chance_stage(np.arange(replay.filled)))
     ended = replay["gains"][places, 1] == 0
     returns = [State(SEEN, row).returns for row in replay["after"][places[ended]]]
     assert {-1.0, 1.0} <= set(returns)
-    assert learning.searched(places[ended], asked=True) * BOUND == pytest.approx(returns, abs=1e-6)
+    assert learning.searched(places[ended], at_chance=True) * BOUND == pytest.approx(returns, abs=1e-6)
     leaf = learning.shape.evaluator("x")
-    for place, found in list(zip(places[~ended], learning.searched(places[~ended], asked=True), strict=True))[:20]:
+    for place, found in list(zip(places[~ended], learning.searched(places[~ended], at_chance=True), strict=True))[:20]:
         after = State(SEEN, replay["after"][place])
         best = max(Search(SEEN, leaf, 1)(after).values.values())
         assert found * BOUND == pytest.approx(best if after.current_player == 0 else -best, abs=1e-5)

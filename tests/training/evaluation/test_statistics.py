@@ -23,7 +23,7 @@ from leafwise.training.evaluation.calibration import (
 from leafwise.training.evaluation.statistics import (
     NO_INTERVAL,
     SHARES,
-    Unit,
+    GamePair,
     bounds,
     elo_difference,
     error_half,
@@ -178,7 +178,7 @@ def test_two_players_fit_the_closed_form(share: float) -> None:
 
 
 def test_the_prior_is_one_pair_of_every_kind() -> None:
-    units = [Unit(0, 1, 1.5, 2)] * 60 + [Unit(1, 0, 2.0, 2)] * 20 + [Unit(0, 1, 1.0, 1)] * 10
+    units = [GamePair(0, 1, 1.5, 2)] * 60 + [GamePair(1, 0, 2.0, 2)] * 20 + [GamePair(0, 1, 1.0, 1)] * 10
     expected = (60 * 1.5 + 10 + 1) / (60 * 2 + 20 * 2 + 10 + 2)
     elo, error = rate(2, units).difference(0, 1)
     assert elo == pytest.approx(elo_difference(expected))
@@ -198,7 +198,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     chances = np.array([0.1, 0.15, 0.3, 0.2, 0.25])  # games of a pair hang together: wider than single games would be
     truth = elo_difference(float(chances @ SHARES))
     for _ in range(120):
-        units = [Unit(0, 1, 2 * float(share), 2) for share in rng.choice(SHARES, 100, p=chances)]
+        units = [GamePair(0, 1, 2 * float(share), 2) for share in rng.choice(SHARES, 100, p=chances)]
         ratings = rate(2, units, samples=300)
         low, high = np.quantile(ratings.samples[:, 0] - ratings.samples[:, 1], [0.025, 0.975])
         covered += low <= truth <= high
@@ -206,7 +206,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
 
 
 def test_who_won_everything_has_a_finite_rating_with_a_wide_error() -> None:
-    ratings = rate(3, [Unit(0, 1, 2.0, 2)] * 30 + [Unit(1, 2, 2.0, 2)] * 30)
+    ratings = rate(3, [GamePair(0, 1, 2.0, 2)] * 30 + [GamePair(1, 2, 2.0, 2)] * 30)
     assert np.isfinite(ratings.samples).all()
     assert ratings.elo[0] > 300 > ratings.elo[1] > -300 > ratings.elo[2]
     assert ratings.difference(0, 1)[1] > 200

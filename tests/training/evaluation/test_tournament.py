@@ -24,7 +24,14 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import Forfeit
 from leafwise.search.players import Player, RandomPlayer
 from leafwise.training.evaluation.arena import Tournament, arena, evaluate, plan
-from leafwise.training.evaluation.match_workers import Job, Maker, MatchWorkers, Outcome, Table, from_text
+from leafwise.training.evaluation.match_workers import (
+    Maker,
+    MatchJob,
+    MatchOutcome,
+    MatchRunner,
+    MatchWorkers,
+    from_text,
+)
 from leafwise.training.evaluation.openings import openings
 from leafwise.training.evaluation.results import Evaluation
 from leafwise.training.evaluation.statistics import elo_difference
@@ -37,7 +44,7 @@ TRILOBITE = leafwise.game("trilobite")
 def played_here(tournament: Tournament, makers: Mapping[str, Maker] | None = None) -> Tournament:
     """Plays a round robin in this process, at a worker's table."""
     makers = makers or {name: from_text(name) for name in tournament.players}
-    table = Table(tournament.game, makers, [0.0] * 3, 60.0)
+    table = MatchRunner(tournament.game, makers, [0.0] * 3, 60.0)
     for job in tournament.jobs():
         tournament.add(job, table.play(job))
     return tournament
@@ -125,7 +132,7 @@ def test_every_pair_plays_every_opening_from_both_seats() -> None:
     tournament = plan(TRILOBITE, ["a", "b", "c"], 8, openings=3, plies=3)
     jobs = list(tournament.jobs())
     assert len(jobs) == tournament.total == 24
-    by_round: dict[tuple[int, frozenset[str]], list[Job]] = {}
+    by_round: dict[tuple[int, frozenset[str]], list[MatchJob]] = {}
     for job in jobs:
         by_round.setdefault((job.number, frozenset(job.names)), []).append(job)
     assert len(by_round) == 12
@@ -167,7 +174,7 @@ def test_points_count_where_games_are_worth_more_than_one_and_elo_is_of_wins() -
     game = replace(dice.GAME, return_range=(-3.0, 3.0))
     tournament = plan(game, ["greedy", "random"], 20)
     for job in tournament.jobs():  # in each round one game is won by 3 points, one lost by 1 or 2
-        tournament.add(job, Outcome(3.0 if job.names[0] == "greedy" else 1.0 + job.number % 2))
+        tournament.add(job, MatchOutcome(3.0 if job.names[0] == "greedy" else 1.0 + job.number % 2))
     figures = tournament.figures()
     line = next(line for line in figures["standings"] if line["player"] == "greedy")
     assert (line["mean"], line["points_per_game"], line["win_share"]) == (0.75, 0.75, 0.5)
@@ -203,7 +210,7 @@ def make_telling(game: leafwise.Game, seed: int) -> Player:
 
 
 def test_the_first_process_says_what_all_wait_for() -> None:
-    jobs = [Job(("telling", "telling"), TRILOBITE.new(0), 0, (0, 0))] * 2
+    jobs = [MatchJob(("telling", "telling"), TRILOBITE.new(0), 0, (0, 0))] * 2
     with MatchWorkers(TRILOBITE, {"telling": make_telling}, 60.0, slots=2) as workers:
         faults = [outcome.fault for outcome in workers.in_order(enumerate(jobs))]
     assert [fault and fault.what for fault in faults] == ["speaks: True", "speaks: False"]

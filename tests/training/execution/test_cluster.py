@@ -14,7 +14,7 @@ import pytest
 import leafwise
 from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.execution import cluster, executor_for
-from leafwise.training.execution.executor import Unfit
+from leafwise.training.execution.executor import IncompatibleWorker
 from running.pieces import Piece, leave, outlive_kills, refuse, square
 from running.waiting import until
 
@@ -106,7 +106,9 @@ def test_workers_killed_at_random_cost_no_piece() -> None:
 def test_a_mismatch_names_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     real = cluster.identity
     monkeypatch.setattr(cluster, "identity", lambda: {**real(), "leafwise": "99.0"})
-    with pytest.raises(Unfit, match=r"^expected leafwise 99.0 on the machine [\d.]+ as on the driver, got "):
+    with pytest.raises(
+        IncompatibleWorker, match=r"^expected leafwise 99.0 on the machine [\d.]+ as on the driver, got "
+    ):
         executor_for(square, **WHERE)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafwise.training.execution import check_places, executor_for, processes
+from leafwise.training.execution import check_backend, executor_for, processes
 from leafwise.training.execution.cluster import check_identity, identity
-from leafwise.training.execution.executor import AHEAD, Bundles, Executor, Here, Line, Lost
-from leafwise.training.execution.processes import Processes, Sent
+from leafwise.training.execution.executor import AHEAD, BatchingExecutor, Channel, Executor, SerialExecutor, WorkerLost
+from leafwise.training.execution.processes import PickledRef, ProcessExecutor
 from running.killing import alive
 from running.pieces import Compiled, Piece, leave, outlive_kills, refuse, square
 from running.waiting import until
@@ -28,12 +28,12 @@ def pieces(n: int, seconds: float = 0.0) -> list[tuple[int, Piece]]:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Executor[Piece, tuple[int, int]]]:
     """Two processes."""
-    with Processes(square, 2) as executor:
+    with ProcessExecutor(square, 2) as executor:
         yield executor
 
 
 def test_each_piece_comes_back_once(pool: Executor[Piece, tuple[int, int]]) -> None:
-    for executor in (Here(square), pool):
+    for executor in (SerialExecutor(square), pool):
         found = list(executor.stream(pieces(20)))
         assert sorted(key for key, _ in found) == list(range(100, 120))
         assert all(result == (key - 100) ** 2 for key, (result, _) in found)
@@ -49,7 +49,7 @@ def test_pieces_are_asked_for_as_there_is_room(pool: Executor[Piece, tuple[int, 
             asked.append(one[0])
             yield one
 
-    for executor in (Here(square), pool):
+    for executor in (SerialExecutor(square), pool):
         for way in (executor.stream, executor.in_order):
             asked.clear()
             for done, _ in enumerate(way(told()), 1):
@@ -59,14 +59,14 @@ def test_pieces_are_asked_for_as_there_is_room(pool: Executor[Piece, tuple[int, 
 
 
 def test_a_shared_thing_reaches_the_pieces(pool: Executor[Piece, tuple[int, int]]) -> None:
-    for executor in (Here(square), pool):
+    for executor in (SerialExecutor(square), pool):
         seven, nine = executor.share(7), executor.share(9)
         told = ((k, Piece(k, times=seven if k % 2 else nine)) for k in range(6))
         assert [n for n, _ in executor.in_order(told)] == [k * k * (7 if k % 2 else 9) for k in range(6)]
 
 
 def test_arrays_in_a_shared_thing_are_one_memory_that_nobody_else_sees_written() -> None:
-    sent = Sent(("a", np.arange(5), np.arange(6.0)))
+    sent = PickledRef(("a", np.arange(5), np.arange(6.0)))
     one, other = (pickle.loads(pickle.dumps(sent))._fetch() for _ in range(2))
     one[1][:] = 7
     assert one[1].flags.aligned
@@ -78,7 +78,7 @@ def test_arrays_in_a_shared_thing_are_one_memory_that_nobody_else_sees_written()
 def test_large_results_come_back_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     sizes = [1, processes.LARGE - 100, processes.LARGE, 10 * processes.LARGE]
-    with Processes(bytes, 1) as executor:
+    with ProcessExecutor(bytes, 1) as executor:
         assert [len(result) for result in executor.in_order(enumerate(sizes))] == sizes
         (folder,) = tmp_path.iterdir()
         assert not list(folder.iterdir())
@@ -86,7 +86,7 @@ def test_large_results_come_back_and_leave_no_file(tmp_path: Path, monkeypatch: 
 
 
 def test_what_is_given_up_does_not_come_back(pool: Executor[Piece, tuple[int, int]]) -> None:
-    for executor in (Here(square), pool):
+    for executor in (SerialExecutor(square), pool):
         for key, piece in pieces(6, 0.02):
             executor.submit(key, piece)
         executor.next()
@@ -96,7 +96,7 @@ def test_what_is_given_up_does_not_come_back(pool: Executor[Piece, tuple[int, in
 
 def test_a_killed_process_costs_no_piece(tmp_path: Path) -> None:
     told = pieces(12) + [(7, Piece(50, 0.0, str(tmp_path / "killed")))]
-    with Processes(square, 2) as executor:
+    with ProcessExecutor(square, 2) as executor:
         found = list(executor.stream(told))
         assert sorted(key for key, _ in found) == [7, *range(100, 112)]
         assert dict(found)[7][0] == 2500
@@ -106,19 +106,21 @@ def test_a_killed_process_costs_no_piece(tmp_path: Path) -> None:
 def test_work_that_ends_its_process_each_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "MOST_BREAKS", 1)
     with (
-        Processes(leave, 1) as executor,
-        pytest.raises(Lost, match=r"expected work that leaves its process alive, got 2 processes that ended in a row"),
+        ProcessExecutor(leave, 1) as executor,
+        pytest.raises(
+            WorkerLost, match=r"expected work that leaves its process alive, got 2 processes that ended in a row"
+        ),
     ):
         list(executor.stream(pieces(2)))
 
 
 def test_what_the_work_raises_is_raised_here() -> None:
-    with Processes(refuse, 1) as executor, pytest.raises(ValueError, match="expected another number, got 0"):
+    with ProcessExecutor(refuse, 1) as executor, pytest.raises(ValueError, match="expected another number, got 0"):
         list(executor.stream(pieces(1)))
 
 
 def test_one_of_a_machines_processes_compiles(tmp_path: Path) -> None:
-    with Processes(Compiled(str(tmp_path)), 2) as executor:
+    with ProcessExecutor(Compiled(str(tmp_path)), 2) as executor:
         found = {pid for _, pid in executor.stream(pieces(8, 0.1))}
     assert len(found) == 2
     assert len((tmp_path / "log").read_text().split()) == 1
@@ -126,17 +128,17 @@ def test_one_of_a_machines_processes_compiles(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_processes_killed_at_random_cost_no_piece() -> None:
-    with Processes(square, 3) as executor:
+    with ProcessExecutor(square, 3) as executor:
         kills = outlive_kills(executor, 600, 6, (50, 200))
         assert executor.repeated >= kills > 2
 
 
 DRIVER = """
 import sys
-from leafwise.training.execution.processes import Processes, Sent
+from leafwise.training.execution.processes import ProcessExecutor
 from running.pieces import Piece, square
 if __name__ == "__main__":
-    with Processes(square, 2) as executor:
+    with ProcessExecutor(square, 2) as executor:
         for key, (_, pid) in executor.stream((k, Piece(k, 0.2)) for k in range(10_000)):
             print(pid, flush=True)
 """
@@ -174,7 +176,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"expected ray, found none: pip install 'leafwise\[cluster\]'"):
-        check_places(1, "auto")
+        check_backend(1, "auto")
 
 
 def test_what_differs_on_a_machine_is_one_line() -> None:
@@ -215,16 +217,16 @@ def test_no_ray_is_imported_where_none_is_asked_for(tmp_path: Path) -> None:
 
 def test_an_executor_ends_while_pieces_are_under_way() -> None:
     begun = time.monotonic()
-    with Processes(square, 1) as executor:
+    with ProcessExecutor(square, 1) as executor:
         list(executor.stream(pieces(1)))
         executor.submit(1, Piece(1, 600.0))
     assert time.monotonic() - begun < 300
 
 
 def test_those_who_share_an_executor_hear_of_their_own_pieces(pool: Executor[Piece, tuple[int, int]]) -> None:
-    for executor in (Here(square), pool):
+    for executor in (SerialExecutor(square), pool):
         owners: dict[int, Any] = {}
-        one, other = (Line(executor, owners) for _ in range(2))
+        one, other = (Channel(executor, owners) for _ in range(2))
         for key in range(5):
             one.submit(key, Piece(key))
         assert [n for n, _ in other.in_order((k, Piece(10 * k)) for k in range(5))] == [100 * k * k for k in range(5)]
@@ -245,12 +247,12 @@ def test_short_pieces_travel_in_bundles() -> None:
         sizes.append(len(bundle))
         return squares(bundle)
 
-    executor: Bundles[Piece, int] = Bundles(Here(told), 0.5, 200, 16)
+    executor: BatchingExecutor[Piece, int] = BatchingExecutor(SerialExecutor(told), 0.5, 200, 16)
     found = dict(executor.stream(pieces(200)))
     assert found == {100 + k: k * k for k in range(200)}
     assert max(sizes) == 16
     assert sum(sizes) == 200
     assert sizes[-3:] == [1, 1, 1]
     sizes.clear()
-    assert list(Bundles(Here(told), 0.05, 6).in_order(pieces(6, 0.1))) == [k * k for k in range(6)]
+    assert list(BatchingExecutor(SerialExecutor(told), 0.05, 6).in_order(pieces(6, 0.1))) == [k * k for k in range(6)]
     assert max(sizes) <= 2

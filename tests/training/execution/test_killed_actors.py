@@ -16,7 +16,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_tensors
 from leafwise.training.runs.files import Curves
 from leafwise.training.runs.loop import run_learner
-from leafwise.training.selfplay.games import Recorded
+from leafwise.training.selfplay.games import RecordedValues
 from leafwise.training.selfplay.selfplay import Config, SelfPlay, train
 from running.killing import Killer, alive, workers
 from running.training import checkpoint, train_command
@@ -65,7 +65,7 @@ def test_players_killed_at_random_change_nothing(where: dict[str, Any], whole: P
 
     def counted() -> tuple[int, Any]:
         key, result = following()
-        if isinstance(result, Recorded):
+        if isinstance(result, RecordedValues):
             games.append(key)
         return key, result
 

@@ -14,7 +14,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.compile.jit import DISABLED
-from leafwise.models.ntuple import NTupleNetwork, Shape
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape
 from leafwise.training import games
 from leafwise.training.dqn import games as dqn
 from leafwise.training.games import make_open_game, make_settle, new_record, new_table
@@ -26,7 +26,7 @@ from running.networks import random_network
 
 def td_games(depth: int, searched: bool, coherent: bool) -> list[np.ndarray]:
     game = leafwise.game("threes")
-    network = NTupleNetwork.create(game, Shape(((0, 1, 2, 3), (0, 1, 4, 5)), small=("deck",)))
+    network = NTupleNetwork.create(game, NTupleShape(((0, 1, 2, 3), (0, 1, 4, 5)), small=("deck",)))
     sizes = len(network.weights.table) if coherent else 1
     coherence = np.zeros(sizes, dtype=np.float32), np.zeros(sizes, dtype=np.float32)
     trainer, T = td.new_trainer(game, 1, depth, coherence), game.tables(network.evaluator("td"))

@@ -16,7 +16,7 @@ import leafwise
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.models import load_ntuples
 from leafwise.models.files import model_path
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 from leafwise.models.tensors import load_tensors
 from leafwise.training import publish
 from leafwise.training.evaluation.arena import evaluate
@@ -118,7 +118,7 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
 
 
 def test_games_that_look_entries_up_learn_nothing_and_more_of_them_look_up_more():
-    network = NTupleNetwork.create(GAME, Shape(((0, 1, 2, 3), (0, 1, 4, 5)), power=0.7, stage="draw", small=()))
+    network = NTupleNetwork.create(GAME, NTupleShape(((0, 1, 2, 3), (0, 1, 4, 5)), power=0.7, stage="draw", small=()))
     network.weights.table[:] = np.random.default_rng(1).normal(size=len(network.weights.table)) * 10
     before = network.weights.table.copy()
     few, more = (looked_up(network, moves) for moves in (200, 20_000))
@@ -138,7 +138,7 @@ def test_a_run_is_published(run, tmp_path, capsys):
     assert f"`leafwise.load({(tmp_path / 'x.safetensors').as_posix()!r})` loads it." in card
     scores = play_games(network, 1, 1_500_000, 6).scores
     assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
-    assert "Seeds from 1,500,000 on" in card
+    assert "Seeds from 1,500,000 on are used here" in card
     assert publish.main([*words, "--largest-mb", "0.01"]) == 2
     assert "expected a file of at most 0.01 MB, got" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.md", "x.safetensors"]
@@ -297,13 +297,13 @@ CODE = """
 import numpy as np
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.threes import GAME
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 from leafwise.models.ntuple_functions import compiled
 from leafwise.training.ntuple_td.kernels import FAR, make_best_sibling
 from leafwise.training.games import HERE
 from leafwise.training.ntuple_td.kernels import new_trainer
 
-shape = Shape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245")).check(GAME)
+shape = NTupleShape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245")).check(GAME)
 rng = np.random.default_rng(1)
 table = rng.normal(size=sum(shape.sizes(GAME))).astype(np.float32)
 network = NTupleNetwork.create(GAME, shape, table)
@@ -351,7 +351,7 @@ def test_q_learning_learns(tmp_path: Path) -> None:
 
 def test_without_random_actions_games_are_those_of_temporal_differences() -> None:
     """The same stream, so the same games; what is learned with no trace is the best value of the next decision in both."""
-    shape = Shape(parse_tuples("0145"))
+    shape = NTupleShape(parse_tuples("0145"))
     tables = []
     for q in (True, False):
         network = NTupleNetwork.create(GAME, shape)
@@ -364,7 +364,7 @@ def test_without_random_actions_games_are_those_of_temporal_differences() -> Non
 
 
 def test_random_actions_are_a_share_and_end_traces() -> None:
-    network = NTupleNetwork.create(GAME, Shape(parse_tuples("0145")))
+    network = NTupleNetwork.create(GAME, NTupleShape(parse_tuples("0145")))
     trainer, T = new_trainer(GAME, 7), GAME.tables(network.evaluator("x"))
     trainer.exploration[:] = 0.25
     kernels(network, exploring=True).td_games(trainer, 4000, 0.1 / network.active, 0.5, 0, T)

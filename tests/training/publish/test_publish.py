@@ -82,7 +82,7 @@ def test_a_card_names_the_method_of_its_command_or_the_default(told: dict[str, A
     [
         (
             "trilobite --solver-positions 20 --solver-opening-plies 1 7 --depths 1 --unit-games 200",
-            "Share of 20 critical positions",
+            "a right action in 20 critical positions",
         ),
         ("starshipplace --games 2 --unit-games 4", "| gain, paired |"),
         ("trap --unit-games 0", "python -m leafwise.experiments.trap.turns"),
@@ -147,7 +147,7 @@ def test_models_that_no_run_wrote_options_of_other_kinds_and_large_files_are_ref
     tensors, told = load_tensors(model_path("threes-small"))
     save_tensors(own, tensors, {name: value for name, value in told.items() if name not in ("steps", "commit")})
     for words, message in (
-        (str(own), "expected what a run tells of its model, got no steps, commit\n"),
+        (str(own), "expected the metadata of a run, got no steps, commit\n"),
         ("trilobite --step 0.5", "expected options among --solver-positions, --solver-opening-plies"),
         ("threes-small --depths 1", "--loss-games, --first-seed for a model of threes, got --depths"),
         ("threes-small --first-seed 5", "expected --first-seed of at least 1000000, got 5"),

@@ -236,8 +236,8 @@ def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     assert words_of({"eval/score_mean": 0.53}, 2) == "0.53 of points"
     with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
         what = "selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3"
-        task = progress.add_task(what, total=200, told="")
-        progress.update(task, completed=86, told=told)
+        task = progress.add_task(what, total=200, status="")
+        progress.update(task, completed=86, status=told)
         progress.refresh()
         drawn = Console(width=80, record=True, file=io.StringIO())
         drawn.print(progress.get_renderable())
@@ -255,7 +255,7 @@ def test_a_bar_needs_no_sign_that_code_page_1252_lacks() -> None:
     out = io.TextIOWrapper(io.BytesIO(), encoding="cp1252", errors="strict")
     with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
         progress.add_task(
-            "selfplay friday " * 4, total=200, completed=86, told="mean score 12,345 (12,300 to 12,400)" * 2
+            "selfplay friday " * 4, total=200, completed=86, status="mean score 12,345 (12,300 to 12,400)" * 2
         )
         progress.refresh()
     out.flush()

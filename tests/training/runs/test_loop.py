@@ -9,7 +9,7 @@ import pytest
 import leafwise
 from leafwise.envs.core.pictures import text_picture
 from leafwise.training.runs import loop
-from leafwise.training.runs.loop import Learner, Pace, about
+from leafwise.training.runs.loop import Learner, RunEstimate, about
 from leafwise.training.runs.position import middle_of, picture
 
 
@@ -29,10 +29,10 @@ def test_the_first_line_tells_how_long_a_run_takes_by_steps_that_compile_nothing
     clock = iter([0, *at])
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     run: Any = SimpleNamespace(method="dqn", unit="moves", goal=1000, done=0, game=SimpleNamespace(name="nim"))
-    pace, lines = Pace(cast(Learner, run)), list[str]()
+    estimate, lines = RunEstimate(cast(Learner, run)), list[str]()
     for is_evaluated in evaluated:
         run.done += 100
-        lines += pace.lines(is_evaluated)
+        lines += estimate.lines(is_evaluated)
     assert lines == ([f"training Nim with dqn: 1,000 moves, {told} on this machine"] if told else [])
 
 

@@ -331,7 +331,7 @@ def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.Captur
         (
             "ppo",
             "--game friday --network mlp --sees features",
-            "expected --sees onehot or observation where actions are told",
+            "expected --sees onehot or observation to value actions",
         ),
         ("dqn", "--network conv --sees features", "symmetric positions share 'features'"),
         (

@@ -67,9 +67,9 @@ LEARNERS: dict[str, tuple[Any, type, dict[str, Any]]] = {
     "dqn, states": (dqn.QLearner, dqn.Config, {**Q, "head": "value", "n_step": 2}),
     "dqn, pieces": (dqn.QLearner, dqn.Config, {**Q, "job_size": 500, "staleness": 1}),
     "ppo": (ppo.MaskedPpo, ppo.Config, MASKED),
-    "ship-values": (ship_values.Builds, ship_values.Config, BUILT),
-    "ship-changes": (ship_changes.Changes, ship_changes.Config, CHANGED),
-    "ppo, ships": (ship_ppo.Placing, ship_ppo.Config, PLACED),
+    "ship-values": (ship_values.ShipValuesLearner, ship_values.Config, BUILT),
+    "ship-changes": (ship_changes.ShipChangesLearner, ship_changes.Config, CHANGED),
+    "ppo, ships": (ship_ppo.PlacementPpo, ship_ppo.Config, PLACED),
 }
 TAGS = {
     "ntuple-td": "rollout/ep_rew_mean train/error train/rate eval/score_mean eval/score_ci_low",

@@ -18,7 +18,7 @@ from leafwise.models.modules import TorchNetwork
 from leafwise.models.network import text_of
 from leafwise.models.seen import cells_of
 from leafwise.models.sparse import BOUND
-from leafwise.training.batches import NOBODY, How, SideBySide
+from leafwise.training.batches import NOBODY, PlayOptions, SideBySide
 from leafwise.training.games import play_batches
 from leafwise.training.networks import SparseModule, torch_module
 from leafwise.training.runs.files import Curves
@@ -49,7 +49,9 @@ class AsTorch(nn.Module):
 def assert_games_are_those_of(game: Any, evaluator: Any, same: Any, n: int) -> int:
     """Plays n games with the compiled search of an evaluator, and side by side with the same one; returns their decisions."""
     plain = next(play_batches(game, evaluator, range(n), n, depth=1, plies=3, by_search=True))
-    games = SideBySide(game, (same,), 1).play(np.arange(n, dtype=np.uint64), np.full(n, NOBODY), How(np.full(n, 3)))
+    games = SideBySide(game, (same,), 1).play(
+        np.arange(n, dtype=np.uint64), np.full(n, NOBODY), PlayOptions(np.full(n, 3))
+    )
     assert np.array_equal(games.outcomes, plain.scores)
     assert np.array_equal(np.searchsorted(games.record.first, np.unique(games.record.first), "right"), plain.ends)
     worth = np.where(plain.players == 1, -games.record.values, games.record.values)
@@ -72,7 +74,7 @@ def test_matches_are_played_from_both_seats() -> None:
     strong, weak = GAME.score(), leafwise.Evaluator("none", None, batch=lambda rows, T: np.zeros(len(rows)))
     games, n = SideBySide(GAME, (strong, weak), 2), 100
     seats = np.arange(n) % 2
-    played = games.play(np.arange(n, dtype=np.uint64) // 2, 1 - seats, How(np.full(n, 2)))
+    played = games.play(np.arange(n, dtype=np.uint64) // 2, 1 - seats, PlayOptions(np.full(n, 2)))
     points = played.outcomes * (1 - 2 * seats)
     assert points.mean() > 0.1
     first = played.record.first
@@ -236,10 +238,10 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
     assert "expected --module with the file or package 'own_value'" in refusal("selfplay", [*words, *named], capsys)
     module = ["--module", str(tmp_path / "own_value.py")]
     for more, message in (
-        (["--network", "own_value:Net,factor=50.0"], "expected values from -1 to 1 for who acts, got "),
+        (["--network", "own_value:Net,factor=50.0"], "expected values from -1 to 1 for the player who acts, got "),
         (
             ["--network", "own_value:Open"],
-            "expected a last layer, such as tanh, that keeps values from -1 to 1 for who acts, got ",
+            "expected a last layer, such as tanh, that keeps values from -1 to 1 for the player who acts, got ",
         ),
         (["--network", "own_value:Double"], "expected numbers of torch.float32, got torch.float64"),
         (["--network", "own_value:Net,width=2"], "expected arguments that build it, got {'width': 2}: "),

@@ -12,7 +12,7 @@ from leafwise.authoring import SparseFeatures, State, jit
 from leafwise.models.files import load_network
 from leafwise.search import Search
 from leafwise.training.selfplay import selfplay, value_td
-from leafwise.training.selfplay.games import Recorder
+from leafwise.training.selfplay.games import SearchRecorder
 from running.networks import random_network
 
 
@@ -28,11 +28,13 @@ SEEN = SparseFeatures(held, lambda options: 16 * stacks.CELLS, lambda options: s
 GAME = replace(stacks.GAME, features={**stacks.GAME.features, "sparse": SEEN})
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_returns_to_come_are_recorded_in_a_game_with_a_score_and_cells(own: bool) -> None:
+@pytest.mark.parametrize("leaf_targets", [False, True])
+def test_returns_to_come_are_recorded_in_a_game_with_a_score_and_cells(leaf_targets: bool) -> None:
     game, network = GAME, random_network(GAME, seed=4)
     config = selfplay.Config(game="threes", plies=0, exploration=0.0, td_lambda=0.0)
-    found = Recorder([game], network, config, own=own, positions=400).piece(game, 400, network, network, 3)
+    found = SearchRecorder([game], network, config, leaf_targets=leaf_targets, positions=400).piece(
+        game, 400, network, network, 3
+    )
     search, T = Search(game, network.evaluator("x"), 1), game.tables(network.evaluator("x"))
     decisions = chances = 0
     for k, state in enumerate(State(game, row) for row in found.rows[:-1]):
@@ -42,11 +44,11 @@ def test_returns_to_come_are_recorded_in_a_game_with_a_score_and_cells(own: bool
         elif state.is_chance:  # worth what comes of it
             chances += 1
             assert found.targets[k] == pytest.approx(found.targets[k + 1] + after.returns - state.returns)
-        elif after.is_chance and own:
+        elif after.is_chance and leaf_targets:
             decisions += 1
             to_come = network.evaluator("x").compiled(found.rows, np.uint64(k + 1), T)
             assert found.targets[k] == pytest.approx(to_come + after.returns - state.returns, abs=1e-5)
-        elif not own:
+        elif not leaf_targets:
             decisions += 1
             assert found.targets[k] == pytest.approx(search(state).value - state.returns, abs=1e-9)
     assert decisions > 100 < chances

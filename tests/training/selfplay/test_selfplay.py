@@ -18,13 +18,13 @@ from leafwise.training import games
 from leafwise.training.evaluation import matches
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.statistics import SequentialTest, expected_share
-from leafwise.training.execution.executor import Own
+from leafwise.training.execution.executor import LocalRef
 from leafwise.training.games import AFTERSTATE, CONTINUED, EXPLORED, guide_of, make_write_targets, new_record, new_table
 from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder, kernels, row_kernels
+from leafwise.training.selfplay.games import SearchRecorder, kernels, row_kernels
 from running.networks import random_network
 from running.training import cut_and_compare
 
@@ -167,9 +167,9 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
     assert wins > 20
 
 
-def recorder(**options: Any) -> Recorder:
+def recorder(**options: Any) -> SearchRecorder:
     config = selfplay.Config(game="trilobite", **{"plies": 3, "pool_share": 0.3, "exploration": 0.3, **options})
-    return Recorder([GAME], random_network(GAME, seed=4), config, positions=400)
+    return SearchRecorder([GAME], random_network(GAME, seed=4), config, positions=400)
 
 
 def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
@@ -273,7 +273,7 @@ def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(matches, "new_table", lambda *_, **limits: None)
     monkeypatch.setattr(matches, "kernels", lambda *_: SimpleNamespace(play_matches=play_matches))
     results = matches.play_pairs(
-        Own((random_network(GAME, seed=0), random_network(GAME, seed=1))), range(4), 1, 6, 0.0, None, 0.25
+        LocalRef((random_network(GAME, seed=0), random_network(GAME, seed=1))), range(4), 1, 6, 0.0, None, 0.25
     )
     assert asked == [([SELECTION_SEED], 0), ([SELECTION_SEED + k for k in (1, 2, 3)], 6)]
     assert results[:, 0].tolist() == [0, 6, 6, 6]

@@ -115,7 +115,7 @@ def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -
     assert learn("value-td", line) == 0
     told = load_tensors(tmp_path / "x" / "model.safetensors")[1]
     assert told["command"].startswith("leafwise train friday --method value-td --no-recipe --variant level=4")
-    assert value_td.ValueTd.own
+    assert value_td.ValueTd.leaf_targets
     assert leafwise.load(tmp_path / "x").high == 1.0
 
 
@@ -198,8 +198,8 @@ def test_a_publication_may_play_the_best_and_the_newest_again(run, tmp_path) -> 
 def test_a_variant_that_is_named_twice_is_played_twice_as_much(tmp_path) -> None:
     mix = ("level=1", "level=4", "level=4")
     learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "mixed"), **{**SMALL, "variants": mix}))
-    assert learner.played(9) == [0, 1, 1]
-    assert learner.played(1) == [0, 1, 1, 2]
+    assert learner.variant_indices(9) == [0, 1, 1]
+    assert learner.variant_indices(1) == [0, 1, 1, 2]
     learner.play()
     assert (learner.replay["places"][: learner.replay.filled] == 2).all()
     learner.done = 9
@@ -223,7 +223,7 @@ def test_q_learning_of_states_of_chance_ends_alike_where_it_was_cut(tmp_path) ->
     whole = dqn.train(dqn.Config(run=str(tmp_path / "whole"), **QUICK))
     learner = dqn.QLearner(dqn.Config(run=str(tmp_path / "first"), **QUICK))
     learner.step()
-    assert learner.replay.asks(np.arange(learner.replay.filled)).any()
+    assert learner.replay.has_chance_stage(np.arange(learner.replay.filled)).any()
     assert not learner.playing(learner.done).guided
     assert learner.playing(0)[1:] == (0.5, True)
     cut_and_compare(dqn.QLearner, dqn.Config(run=str(tmp_path / "cut"), **QUICK), whole)

@@ -15,7 +15,7 @@ from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.starship import GAME
 from leafwise.models.files import load_tensors
 from leafwise.training.starship.builders import builder, policy_builder
-from leafwise.training.starship.ppo import Config, Placing, train
+from leafwise.training.starship.ppo import Config, PlacementPpo, train
 
 pytestmark = pytest.mark.long
 
@@ -38,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_that_was_cut_ends_as_one_that_was_not(run: Path, tmp_path: Path) -> None:
-    learner = Placing(Config(run=str(tmp_path / "cut"), **SMALL))
+    learner = PlacementPpo(Config(run=str(tmp_path / "cut"), **SMALL))
     learner.step()
     learner.save()
     learner.step()  # what was done since the last checkpoint is lost
@@ -54,7 +54,7 @@ def test_it_learns_where_reward_is_paid(tmp_path: Path) -> None:
     """Where only places in the left half of the grid pay, it places there more often than at first."""
     import torch
 
-    learner = Placing(
+    learner = PlacementPpo(
         Config(run=str(tmp_path / "x"), **{**SMALL, "learning_rate": 0.01, "epochs": 4, "entropy": 0.0, "gamma": 0.0})
     )
     paid, venv = [], learner.model.env.venv.venv  # under the monitor and the scale
@@ -88,7 +88,7 @@ def test_the_run_folder_and_its_builder(run: Path) -> None:
 def test_the_builder_takes_the_policys_greatest_legal_number(run: Path) -> None:
     import torch
 
-    learner, state = Placing(Config(run=str(run), **SMALL, resume=True)), GAME.new(5)
+    learner, state = PlacementPpo(Config(run=str(run), **SMALL, resume=True)), GAME.new(5)
     chosen = policy_builder(GAME, str(run))
     rows = GAME.rows(1)
     rows[0] = state.row
@@ -107,4 +107,4 @@ def test_models_that_do_not_fit(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected a policy for"):
         policy_builder(leafwise.game("starship", preset="classic"), str(run))
     with pytest.raises(ValueError, match="expected a game that builds on a grid, got 'threes'"):
-        Placing(Config(game="threes", run=str(tmp_path / "x")))
+        PlacementPpo(Config(game="threes", run=str(tmp_path / "x")))

@@ -22,8 +22,8 @@ from leafwise.models.files import load_tensors
 from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
-from leafwise.training.starship.builders import ShipSampler, builder, joined, play, record
-from leafwise.training.starship.ship_values import Builds, Config, train
+from leafwise.training.starship.builders import ShipSampler, builder, concatenated, play, record
+from leafwise.training.starship.ship_values import Config, ShipValuesLearner, train
 
 SMALL: dict[str, Any] = {
     "game": "starship",
@@ -65,7 +65,7 @@ def test_the_run_folder(run: Path) -> None:
 
 
 def test_a_stopped_run_ends_as_one_that_was_not(run: Path, tmp_path: Path) -> None:
-    stopped = Builds(Config(run=str(tmp_path / "a"), **SMALL))
+    stopped = ShipValuesLearner(Config(run=str(tmp_path / "a"), **SMALL))
     for _ in range(3):
         stopped.step()
     stopped.save()
@@ -83,7 +83,7 @@ def test_compiled_values_equal_those_of_torch(run: Path) -> None:
     from leafwise.training.starship.grid import GridModule
 
     network, yard = load_grid(run / "model.safetensors", GAME), ShipSampler(GAME, 3)
-    rows = joined([yard.by_hand(0.5) for _ in range(40)]).rows
+    rows = concatenated([yard.by_hand(0.5) for _ in range(40)]).rows
     valued = bound_values(GAME, network.evaluator("learned"))
     values, order = valued(rows), np.random.default_rng(1).permutation(len(rows))
     np.testing.assert_array_equal(valued(rows[order]), values[order])  # whatever was valued before
@@ -112,7 +112,7 @@ def test_a_ship_is_built_from_the_shell(run: Path, tmp_path: Path, capsys: pytes
 def test_a_state_counts_as_its_lambda_return(run: Path) -> None:
     evaluator = load_grid(run / "model.safetensors", GAME).evaluator("learned")
     children, plans = Children(GAME, bound_values(GAME, evaluator)), Plans(GAME, evaluator)
-    whole, half, none = (ShipSampler(GAME, 7).ahead(plans, trace=trace) for trace in (1.0, 0.5, 0.0))
+    whole, half, none = (ShipSampler(GAME, 7).by_lookahead(plans, trace=trace) for trace in (1.0, 0.5, 0.0))
     (reached,) = set(whole.quality.tolist())
     assert reached == pytest.approx(State(GAME, whole.last[0]).returns)
     mixed, worth = [], reached
@@ -137,7 +137,7 @@ def test_one_network_builds_ships_of_every_preset(run: Path) -> None:
         place = GAME.variant(preset=preset)
         assert builder(f"build:'{run}',depth=1", place)(3).is_terminal
     with pytest.raises(ValueError, match=r"expected --variant-shares as 2 numbers above 0, got \(1.0,\)"):
-        Builds(Config(game="starship", extra_variants=("preset=classic",)))
+        ShipValuesLearner(Config(game="starship", extra_variants=("preset=classic",)))
 
 
 def test_a_ship_that_is_changed_is_the_better_for_it(run: Path) -> None:

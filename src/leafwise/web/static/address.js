@@ -1,7 +1,7 @@
-// A page and its game are the address: #/PAGE/GAME?o=OPTIONS&t=START&m=STEPS&..., so that a link shares a game and a restart loses
-// none. Steps, moves and acts of chance alike, are joined by "~".
+// The address holds a page and its game: #/PAGE/GAME?o=OPTIONS&t=START&m=STEPS&... So a link shares a game, and a restart loses none.
+// Steps are moves and outcomes of chance, joined by "~".
 
-/** Returns {page, game, options, start, moves, more} of the address, `more` being all other fields. */
+/** Parses an address into {page, game, options, start, moves, more}; `more` has all other fields. */
 export function readAddress(hash = location.hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [page = "", game = ""] = path.split("/").map(decodeURIComponent);
@@ -11,13 +11,13 @@ export function readAddress(hash = location.hash) {
   try {
     options = JSON.parse(fields.get("o") || "{}");
   } catch {
-    // the server would refuse it too: a link that was cut off begins with the usual variant
+    // a truncated link opens the default variant
   }
   const moves = (/(?:^|&)m=([^&]*)/.exec(query) || ["", ""])[1];
   return { page, game, options, start: fields.get("t") || "", moves: moves ? moves.split("~").map(decodeURIComponent) : [], more };
 }
 
-/** Returns the address (a hash) of a page and a game. */
+/** Returns the address (a hash) of a page and its game. */
 export function address({ page, game = "", options = {}, start = "", moves = [], more = {} }) {
   const parts = [];
   if (Object.keys(options).length) parts.push(`o=${encodeURIComponent(JSON.stringify(options))}`);
@@ -27,7 +27,7 @@ export function address({ page, game = "", options = {}, start = "", moves = [],
   return `#/${page}${game ? `/${encodeURIComponent(game)}` : ""}${parts.length ? `?${parts.join("&")}` : ""}`;
 }
 
-/** Puts an address into the browser's bar without opening it anew. */
-export function keepAddress(told) {
-  history.replaceState(null, "", address(told));
+/** Shows an address in the browser's bar without opening it. */
+export function keepAddress(target) {
+  history.replaceState(null, "", address(target));
 }

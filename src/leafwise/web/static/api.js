@@ -1,4 +1,4 @@
-// The JSON interface as docs/howto/web.md tells it, whoever answers.
+// The JSON interface of docs/howto/web.md, answered by a server or by the page itself.
 import { arriving } from "./problem.js";
 import { answer, answers as stream } from "./who.js";
 
@@ -6,10 +6,10 @@ export { Problem } from "./problem.js";
 export { offers } from "./who.js";
 export { stream };
 
-const AGAIN_AFTER = 1000; // milliseconds until what was lost is asked once more
-const SLOW = 400; // milliseconds after which a sign says that an answer is waited for
+const AGAIN_AFTER = 1000; // milliseconds until a lost request is sent again
+const SLOW = 400; // milliseconds after which the page shows that it waits
 
-/** Returns a module; one that does not arrive is a Problem. */
+/** Loads a module; throws Problem if it does not arrive. */
 export const load = (importing) => arriving(importing());
 
 /** @type {(ms: number, signal?: AbortSignal) => Promise<void>} */
@@ -20,7 +20,7 @@ const pause = (ms, signal) =>
 
 let waiting = 0;
 
-/** Awaits an answer, with a sign at the top of the page where it takes long; one that was lost is asked for once more. */
+/** Awaits an answer, with a sign at the top of the page if it takes long; sends a lost request again once. */
 async function awaited(asking, signal) {
   const sign = setTimeout(() => document.body.classList.toggle("waiting", waiting > 0), SLOW);
   waiting += 1;
@@ -37,7 +37,7 @@ async function awaited(asking, signal) {
   }
 }
 
-/** Returns the answer to a request; throws Problem. `stage` hears "waiting", "loading" and "working" meanwhile. */
+/** Returns the answer to a request; throws Problem. Meanwhile `stage` is called with "waiting", "loading" and "working". */
 export function ask(path, body, signal, stage) {
   return awaited(async () => {
     let answer;
@@ -49,7 +49,7 @@ export function ask(path, body, signal, stage) {
   }, signal);
 }
 
-/** Returns the answer of an address that takes no body; throws Problem. */
+/** Returns the answer of an address without a body; throws Problem. */
 export function get(path, signal) {
   return awaited(() => answer(path, signal), signal);
 }

@@ -1,5 +1,5 @@
-// The shell: which page the address asks for. A page is a module with `title` and `open(main, address)`, which may return a
-// function that ends what it has under way. Pages are loaded when they are first asked for.
+// The shell: opens the page of the address. A page is a module with `title` and `open(main, target)`, which may return a function that
+// ends its work. Pages are loaded at first use.
 
 import { readAddress } from "./address.js";
 import { Problem, get, load, offers } from "./api.js";
@@ -18,7 +18,7 @@ const PAGES = {
   gallery: () => import("./pages/gallery.js"),
   train: () => import("./pages/train.js"),
 };
-/** What stands at the top of every page: [address, title]. */
+/** Links at the top of every page: [address, title]. */
 const TOP = [
   ["#/", "Games"],
   ["#/review", "Curve of a game"],
@@ -30,36 +30,38 @@ let leave = () => {};
 let turn = 0;
 
 async function route() {
-  const own = ++turn;
+  const number = ++turn;
   leave();
   leave = () => {};
   complain("");
-  const told = readAddress();
+  const target = readAddress();
   const main = document.getElementById("main");
   const nav = document.getElementById("nav");
   nav.replaceChildren(
-    ...TOP.filter(([href]) => offers(href.slice(2))).map(([href, title]) => h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)),
+    ...TOP.filter(([href]) => offers(href.slice(2))).map(([href, title]) =>
+      h("a", { href, "aria-current": href === `#/${target.page}` ? "page" : null }, title),
+    ),
   );
   main.replaceChildren(h("p", { class: "quiet" }, "…"));
-  const place = h("div", { class: "page" }); // of this page alone: one that is left while it loads goes on where nobody sees it
+  const place = h("div", { class: "page" }); // one element for each page: a page that is left while it loads continues unseen
   try {
-    if (!PAGES[told.page] || !offers(told.page))
+    if (!PAGES[target.page] || !offers(target.page))
       throw new Problem(
         `expected a page among ${Object.keys(PAGES)
           .filter((page) => page && offers(page))
-          .join(", ")}, got '${told.page}'`,
+          .join(", ")}, got '${target.page}'`,
         404,
       );
-    const page = await load(PAGES[told.page]);
-    if (own !== turn) return;
-    document.title = `${page.title(told)} – Leafwise`;
-    const loading = h("p", { class: "loading" }, "Loading; a game that is new here is compiled first, which may take a minute …");
+    const page = await load(PAGES[target.page]);
+    if (number !== turn) return;
+    document.title = `${page.title(target)} – Leafwise`;
+    const loading = h("p", { class: "loading" }, "Loading. A new game is compiled first, which may take a minute …");
     main.replaceChildren(place, loading);
-    const end = await page.open(place, told).finally(() => loading.remove());
-    if (own === turn) leave = end || leave;
+    const end = await page.open(place, target).finally(() => loading.remove());
+    if (number === turn) leave = end || leave;
     else end?.();
   } catch (problem) {
-    if (own !== turn || problem.name === "AbortError") return;
+    if (number !== turn || problem.name === "AbortError") return;
     main.replaceChildren(
       h("h1", {}, "This page did not open"),
       h("p", { role: "alert" }, problem.message),

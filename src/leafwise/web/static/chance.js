@@ -1,10 +1,10 @@
-// Chance as people see it: what was drawn with its odds, and a list to tell it by hand.
+// Chance on the page: drawn outcomes with their probabilities, and buttons to choose an outcome by hand.
 
 import { h } from "./dom.js";
 
 const percent = (p) => `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)} %`;
 
-/** Returns what chance did in the last steps, with the odds of all that it could have done where those are few. */
+/** Returns the outcomes of chance in the last steps, with all probabilities if there are few. */
 export function oddsLine(last, module) {
   return last
     .filter((step) => step.player === "chance")
@@ -27,7 +27,7 @@ export function oddsLine(last, module) {
     });
 }
 
-/** Returns buttons for the outcomes of a chance stage, the likeliest first. */
+/** Returns buttons for the outcomes of a chance node, likeliest first. */
 export function chanceByHand(state, act, module = {}) {
   const outcomes = [...state.outcomes].sort((a, b) => b.probability - a.probability);
   return h(

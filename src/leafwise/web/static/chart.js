@@ -1,25 +1,25 @@
-// A chart of lines over one axis, as an SVG element: ticks, a band for an interval, and what stands under the pointer.
+// A line chart as an SVG element: ticks, bands for intervals, and values under the pointer.
 
 import { svg } from "./dom.js";
 
 const HEIGHT = 240,
   WIDE = 640,
-  NARROW = 380; // of a desktop's window and of a phone's
+  NARROW = 380; // for windows of desktops and of phones
 const MARGIN = { left: 56, right: 12, top: 24, bottom: 42 };
 const TICKS = 5;
 
-/** Returns round numbers across a span, some TICKS of them. */
+/** Returns about TICKS round numbers in an interval. */
 export function ticks(low, high) {
   if (!(high > low)) return [low];
   const rough = (high - low) / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((k) => k * power >= rough);
-  const found = [];
-  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) found.push(Number((k * step).toPrecision(12)));
-  return found;
+  const numbers = [];
+  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k++) numbers.push(Number((k * step).toPrecision(12)));
+  return numbers;
 }
 
-/** Returns a number as people read it on an axis: 12k, 3.4M, 0.25. */
+/** Formats a number for an axis: 12k, 3.4M, 0.25. */
 export function brief(number) {
   const size = Math.abs(number);
   if (size >= 1e9) return `${Number((number / 1e9).toPrecision(4))}G`;
@@ -28,7 +28,7 @@ export function brief(number) {
   return String(Number(number.toPrecision(4)));
 }
 
-/** Returns a chart of [{name, points: [[x, y], ...], colour: 1..3, band: [[x, low, high], ...]}, ...]; `label` is read aloud; units of the axes. */
+/** Returns a chart of [{name, points: [[x, y], ...], colour: 1..3, band: [[x, low, high], ...]}, ...]; `label` is for screen readers, `units` for the axes. */
 export function chart(series, label, units = {}) {
   const shown = series.filter((one) => one.points.length);
   const WIDTH = innerWidth < WIDE ? NARROW : WIDE;
@@ -52,9 +52,9 @@ export function chart(series, label, units = {}) {
   picture.append(svg("text", { x: 6, y: 14, class: "chart-unit" }, units.y ?? ""));
   for (const one of shown) {
     if (one.band?.length) {
-      const there = one.band.map(([x, low]) => `${across(x)},${up(low)}`);
+      const forth = one.band.map(([x, low]) => `${across(x)},${up(low)}`);
       const back = [...one.band].reverse().map(([x, , high]) => `${across(x)},${up(high)}`);
-      picture.append(svg("polygon", { points: [...there, ...back].join(" "), class: `chart-band chart-colour-${one.colour}` }));
+      picture.append(svg("polygon", { points: [...forth, ...back].join(" "), class: `chart-band chart-colour-${one.colour}` }));
     }
     const path = one.points.map(([x, y], k) => `${k ? "L" : "M"}${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("");
     picture.append(svg("path", { d: path, class: `chart-line chart-colour-${one.colour}` }));
@@ -71,13 +71,13 @@ export function chart(series, label, units = {}) {
   return picture;
 }
 
-/** What is read aloud: of each line the newest number. */
+/** Returns the text for screen readers: the newest value of each line. */
 function spoken(label, shown) {
   const newest = shown.map((one) => `${one.name} ${brief(one.points.at(-1)[1])} at ${brief(one.points.at(-1)[0])}`);
   return `${label}: ${newest.join(", ") || "nothing yet"}`;
 }
 
-/** Shows the points nearest to the pointer. */
+/** Returns a group that shows the points nearest to the pointer. */
 function pointed(picture, shown, across, up, WIDTH) {
   const group = svg("g", { class: "chart-pointed" });
   picture.addEventListener("pointerleave", () => group.replaceChildren());

@@ -1,4 +1,4 @@
-// A curve of a whole game: the chance to win (or the expected score) before each move, blunders marked.
+// The curve of a game: chance to win (or expected score) before each move, with blunders marked.
 
 import { svg } from "./dom.js";
 

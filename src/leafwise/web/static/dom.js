@@ -1,4 +1,4 @@
-// Elements in a line: h("button", {onclick: f, class: "x"}, "text"), and svg("circle", {r: 3}) alike.
+// Elements in one line: h("button", {onclick: f, class: "x"}, "text"), svg("circle", {r: 3}).
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -17,7 +17,7 @@ export function h(name, attributes, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
 
-/** Returns an SVG element with attributes, listeners and children; one with a name for screen readers and no role is a picture. */
+/** Returns an SVG element with attributes, listeners and children. With an aria-label and no role it is an image. */
 export function svg(name, attributes, ...children) {
   const role = attributes?.role || (attributes?.["aria-label"] ? "img" : null);
   return fill(document.createElementNS(SVG, name), { ...attributes, role }, children);
@@ -25,7 +25,7 @@ export function svg(name, attributes, ...children) {
 
 let fading;
 
-/** Shows a line about what is waited for until it is over ("") or nothing more is heard of it. */
+/** Shows a line on work in progress, until "" or for five seconds. */
 export function tell(text) {
   const line = document.getElementById("told");
   line.textContent = text;
@@ -36,16 +36,16 @@ export function tell(text) {
   }, 5000);
 }
 
-/** Returns a text that begins with a capital letter. */
+/** Capitalizes a text. */
 export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Returns the options of a select: those that may be chosen, and those that cannot be used with what is wrong. */
+/** Returns the options of a select: usable ones, and unusable ones with the reason. */
 export const offered = (usable, unusable) => [
   ...usable.map((one) => [one.name, one.title]),
   ...unusable.map((one) => [one.name, `${one.title} cannot be used: ${one.wrong}`, true]),
 ];
 
-/** Returns a labelled select: options are [value, title] or, for one that cannot be chosen, [value, title, true]. */
+/** Returns a labelled select: options are [value, title], or [value, title, true] for a disabled one. */
 export function select(label, options, value, onchange) {
   const list = h(
     "select",
@@ -55,7 +55,7 @@ export function select(label, options, value, onchange) {
   return h("label", {}, label + " ", list);
 }
 
-/** Copies a text; where the browser keeps its clipboard for encrypted pages, by a selection. */
+/** Copies a text; by a selection if the browser has no clipboard on unencrypted pages. */
 export async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = h("textarea", {});
@@ -68,8 +68,8 @@ export async function copy(text) {
   return undefined;
 }
 
-let pressed = false; // a button or a board, by the pointer
-const held = new Set(); // what is to be drawn after its release
+let pressed = false; // whether the pointer holds down a button or a board
+const delayed = new Set(); // drawings that wait for the release
 
 addEventListener(
   "pointerdown",
@@ -84,16 +84,16 @@ for (const ending of ["pointerup", "pointercancel", "blur"]) {
     () => {
       pressed = false;
       setTimeout(() => {
-        // the click comes first
-        for (const draw of held) keepingFocus(draw);
-        held.clear();
+        // after the click
+        for (const draw of delayed) keepingFocus(draw);
+        delayed.clear();
       });
     },
     ending !== "blur",
-  ); // of the window alone
+  ); // for blur: only that of the window
 }
 
-/** Draws, and gives the focus to what stands now for what had it. */
+/** Draws, and moves the focus to the new element in place of the old one. */
 function keepingFocus(draw) {
   const at = /** @type {HTMLElement} */ (document.activeElement),
     name = at?.dataset.action ?? at?.dataset.name,
@@ -105,10 +105,10 @@ function keepingFocus(draw) {
   (same ?? document.getElementById("main")).focus({ preventScroll: true });
 }
 
-/** Returns a drawing that waits for the release of what is pressed: what is drawn anew between press and release hears no click. */
-export const betweenClicks = (draw) => () => (pressed ? held.add(draw) : keepingFocus(draw));
+/** Returns a drawing that waits for the release of the pointer: an element replaced between press and release gets no click. */
+export const betweenClicks = (draw) => () => (pressed ? delayed.add(draw) : keepingFocus(draw));
 
-/** Shows one line about what went wrong, with a button where asking `again` may help; "" takes it away. */
+/** Shows a problem in one line, with a button if `again` may help; "" removes it. */
 export function complain(text, again = null) {
   const line = document.getElementById("problem");
   line.replaceChildren(
@@ -129,7 +129,7 @@ export function complain(text, again = null) {
   line.hidden = !text;
 }
 
-/** Runs what a person asked for; a problem becomes one line on the page, with a button where it may pass. */
+/** Runs an action of the user; shows a problem in one line, with a button if it may be temporary. */
 export async function trying(work) {
   try {
     return await work();

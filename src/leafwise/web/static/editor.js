@@ -1,16 +1,16 @@
-// A board that is set up by hand: a palette of pieces, and cells that take the chosen one.
+// A board to set up by hand: a palette of pieces, and cells that take the chosen one.
 
 import { h } from "./dom.js";
 
 /**
- * Puts a palette and a grid of cells into `host`.
- *   pieces   [[value, title]]: what a cell may hold
- *   look(value) -> {text, style}: how it is drawn
+ * Adds a palette and a grid of cells to `host`.
+ *   pieces   [[value, title]]: possible values of a cell
+ *   look(value) -> {text, style}: their drawing
  *   cells    values, row by row; the array is changed in place
  *   columns  cells in a row
  *   changed  called after every change
  *   first    number of the first row and column
- *   one      values of which there is at most one on the board
+ *   one      values that are on the board at most once
  */
 export function paletteEditor(host, { pieces, look, cells, columns, changed, one = [], empty, first = 1 }) {
   let chosen = pieces[0][0];

@@ -1,10 +1,10 @@
-// The bar beside a board: the first player's chance to win, or in a single-player game the chance or the final score that is expected.
+// The bar beside a board: the first player's chance to win, or in a single-player game the chance to win or the expected score.
 
 import { h } from "./dom.js";
 
 /**
- * Returns the bar. `show(answer)` takes an analysis, an exact answer in its form (`player`, `chance`) or a final score in its form
- * (`unit`, `value_in_unit`, `worth`); or null, which hides it. A game's best score is `most` where it is known.
+ * Returns the bar. `show(answer)` takes an analysis, an exact result as {player, chance}, or a final score as {unit, value_in_unit,
+ * worth}; null hides the bar. `most` is the game's best score if known.
  */
 export function evaluationBar(about, module, most = 0) {
   const element = h("div", { class: "evaluation", role: "meter", "aria-valuemin": 0, hidden: true }, h("i", {}), h("b", {}));
@@ -20,7 +20,7 @@ export function evaluationBar(about, module, most = 0) {
         const percent = Math.round(100 * (answer.player === 2 ? 1 - chance : chance));
         return draw(who, percent, 100, `${percent} %`);
       }
-      most = Math.max(most, score); // the scale of scores begins at 0 and ends at the best one that was expected or reached in this game
+      most = Math.max(most, score); // the scale of scores goes from 0 to the best score of this game so far
       return draw(answer.unit[0].toUpperCase() + answer.unit.slice(1), score, most, answer.worth);
     },
   };
@@ -34,7 +34,7 @@ export function evaluationBar(about, module, most = 0) {
   }
 }
 
-/** Returns the chance of the player who acts, null where an answer knows none. */
+/** Returns the chance to win of the player who acts, null if an answer has none. */
 function chanceOf(answer) {
   if (answer?.chance !== undefined) return answer.chance;
   return answer?.unit.startsWith("chance") ? answer.value_in_unit : null;

@@ -1,12 +1,12 @@
-// Moves as a list, the best first: what each is worth and what it lacks to the best.
+// Moves as a list, best first: values and differences from the best.
 
 import { h } from "./dom.js";
-import { withDifference } from "./thinking.js";
+import { withDifference } from "./analysis.js";
 import { tint } from "./tint.js";
 
-const HINTS = 5; // moves that are listed
+const HINTS = 5; // maximum number of moves
 
-/** Returns the best moves of an analysis as buttons that call act(name); `words(name)` says them. */
+/** Returns the best moves of an analysis as buttons that call act(name); `words(name)` is their text. */
 export function hintList({ worths, action_values: values, differences, shares, best }, words, act) {
   const names = Object.keys(worths ?? {}).sort((a, b) => Number(b === best) - Number(a === best) || values[b] - values[a]);
   return h(

@@ -1,8 +1,8 @@
-// What goes wrong where something is asked for.
+// Problems of requests.
 
 const LOST = "the server does not answer; is leafwise web still running?";
 
-/** An answer that is one line about what was wrong; `mayPass` where asking again may help. */
+/** A failed request with one line on the problem; `mayPass` if another try may help. */
 export class Problem extends Error {
   constructor(line = LOST, status = 0) {
     super(line);
@@ -18,7 +18,7 @@ export class Problem extends Error {
   }
 }
 
-/** Awaits what is to be sent; what does not arrive is a Problem. */
+/** Awaits a transfer; throws Problem if it fails. */
 export async function arriving(promise) {
   try {
     return await promise;

@@ -1,19 +1,19 @@
-// Shows a game that was played, step by step: the answer of /api/run-game, or one game of /api/read.
+// Shows a game step by step: the answer of /api/run-game, or one game of /api/read.
 
 import { ask } from "./api.js";
 import { h, trying } from "./dom.js";
 
-const BEAT = 700; // milliseconds of a step while it plays by itself
+const BEAT = 700; // milliseconds of a step in automatic play
 
-/** Puts a game into an element: picture, slider, buttons; arrow keys go a step back or on. */
+/** Shows a game in an element: picture, slider, buttons; arrow keys go a step back or forward. */
 export function replay(host, game) {
-  // What chance did belongs to the move before it: a stop is a decision's position, and the last one.
+  // Outcomes of chance belong to the move before them: stops are the positions of decisions, and the last one.
   const stops = game.steps.reduce(
-    (found, step) => {
-      if (step.player !== "chance") found.push({ names: [step.name], player: step.player });
-      else if (found.length > 1) found.at(-1).names.push(step.name);
-      found.at(-1).text = step.text;
-      return found;
+    (stopsSoFar, step) => {
+      if (step.player !== "chance") stopsSoFar.push({ names: [step.name], player: step.player });
+      else if (stopsSoFar.length > 1) stopsSoFar.at(-1).names.push(step.name);
+      stopsSoFar.at(-1).text = step.text;
+      return stopsSoFar;
     },
     [{ names: [], text: game.first }],
   );
@@ -65,15 +65,15 @@ export function replay(host, game) {
   async function go(to) {
     at = Math.max(0, Math.min(stops.length - 1, to));
     slider.value = at;
-    const own = stops[at],
-      who = game.players?.length > 1 && at ? `, player ${own.player}` : "";
-    words.textContent = at ? `Move ${at} of ${stops.length - 1}${who}: ${own.names.join(", then ")}` : `Start, ${stops.length - 1} moves`;
+    const current = stops[at],
+      who = game.players?.length > 1 && at ? `, player ${current.player}` : "";
+    words.textContent = at ? `Move ${at} of ${stops.length - 1}${who}: ${current.names.join(", then ")}` : `Start, ${stops.length - 1} moves`;
     await trying(async () => {
       if (!pictures.has(at)) {
-        const state = await ask("api/state", { game: game.game, options: game.options, text: own.text, svg: true });
+        const state = await ask("api/state", { game: game.game, options: game.options, text: current.text, svg: true });
         pictures.set(at, state.svg ?? "");
       }
-      if (own === stops[at]) {
+      if (current === stops[at]) {
         const image = new DOMParser().parseFromString(pictures.get(at), "image/svg+xml").documentElement;
         picture.replaceChildren(document.importNode(image, true));
       }

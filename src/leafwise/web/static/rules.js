@@ -1,4 +1,4 @@
-// The rules of the games in half a page, each with a position for a picture. A game that is not told here tells its own ends and actions.
+// The rules of the games in half a page, each with a position for a picture. Other games show their own title.
 
 import { svg } from "./dom.js";
 import { gameModule } from "./games/index.js";
@@ -103,32 +103,32 @@ const PARTS = {
   b: "#a5d77f",
 };
 
-/** Draws a game's position into an element that is a picture alone: the one that is told here, else `drawn`, SVG if there is any. */
+/** Draws a game into an element as a mere picture: its position from RULES, else the SVG text `drawn`, if any. */
 export async function picture(host, game, drawn = "") {
-  const told = RULES[game];
+  const entry = RULES[game];
   host.inert = true;
   host.ariaHidden = "true";
-  if (!told) {
+  if (!entry) {
     if (!drawn) return;
     const image = document.importNode(new DOMParser().parseFromString(drawn, "image/svg+xml").documentElement, true);
     image.setAttribute("class", "board");
     host.append(image);
     return;
   }
-  if (told.ship) {
+  if (entry.ship) {
     host.append(
       svg(
         "svg",
         { viewBox: "-1 -1 16 19", class: "board", style: "background:#0d1321" },
-        told.ship.flatMap((row, y) => [...row].map((part, x) => svg("rect", { x, y, width: 1.02, height: 1.02, fill: PARTS[part] }))),
+        entry.ship.flatMap((row, y) => [...row].map((part, x) => svg("rect", { x, y, width: 1.02, height: 1.02, fill: PARTS[part] }))),
       ),
     );
     return;
   }
   const module = await gameModule(game);
-  const state = { text: told.text, board: told.board ?? "", player: 1, stage: "decision", actions: [], outcomes: [], over: false, words: {} };
+  const state = { text: entry.text, board: entry.board ?? "", player: 1, stage: "decision", actions: [], outcomes: [], over: false, words: {} };
   module
-    .makeBoard(host, { option_values: told.options ?? {}, actions: [] }, () => {})
+    .makeBoard(host, { option_values: entry.options ?? {}, actions: [] }, () => {})
     .show(state, { live: false, last: [], worths: null, shares: null, best: null, line: [] });
   host.removeAttribute("tabindex");
 }

@@ -1,9 +1,9 @@
-// Who answers: the server that sent the page.
+// Requests to the server of the page.
 
 import { tell } from "./dom.js";
 import { Problem, arriving } from "./problem.js";
 
-/** Whether there is a page. */
+/** Whether a page exists. */
 export const offers = (page) => page !== "gallery";
 
 async function send(path, options) {
@@ -13,12 +13,12 @@ async function send(path, options) {
   throw new Problem(error, response.status);
 }
 
-/** Returns the answer of an address that takes no body; throws Problem. */
+/** Returns the answer of an address without a body; throws Problem. */
 export async function answer(path, signal) {
   return arriving((await send(path, { signal })).json());
 }
 
-/** Yields `{event, data}` of an answer as they come: events `stage`, `answer`, `done`; throws Problem for `error`. */
+/** Yields the events of an answer as `{event, data}`: `stage`, `answer`, `done`; throws Problem for `error`. */
 export async function* answers(path, body, signal) {
   const response = await send(path, {
     method: "POST",
@@ -33,8 +33,8 @@ export async function* answers(path, body, signal) {
     if (done) throw new Problem();
     text += value;
     for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
-      const [, told] = /^event: told\ndata: (.*)$/.exec(text.slice(0, end)) || [];
-      if (told) tell(JSON.parse(told));
+      const [, message] = /^event: told\ndata: (.*)$/.exec(text.slice(0, end)) || [];
+      if (message) tell(JSON.parse(message));
       const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(text.slice(0, end)) || [];
       if (event === "error") throw new Problem(JSON.parse(data).error, JSON.parse(data).status);
       if (event) yield { event, data: JSON.parse(data) };

@@ -1,53 +1,53 @@
-// A game under way: its steps, every one with the position after it, and the latest position as the server tells it.
+// A running game: its steps, each with the next position, and the latest position in full.
 
 import { ask } from "./api.js";
 import { gameModule } from "./games/index.js";
 
-/** A number to draw chance from. */
+/** Returns a random seed. */
 export const newSeed = () => Math.floor(Math.random() * 2 ** 48);
 
 const MOST_KEPT = 8;
 
-/** Whether a game goes at first as `way` does. */
+/** Whether a game begins with the steps of `way`. */
 const begins = (game, way) => way.every((name, k) => name === game[k]);
 
 export class Session {
   /** @type {any} the answer of /api/game */ about;
-  /** @type {any} what draws the game, as games/index.js tells it */ module;
+  /** @type {any} the game's module, see games/index.js */ module;
   /** @type {{game: string, options: object}} */ variant;
   /** @type {number | null} */ seed;
-  /** @type {string} the position that the steps begin at */ first;
-  /** @type {any[]} steps as /api/state tells them */ steps;
+  /** @type {string} the position before the first step */ first;
+  /** @type {any[]} steps in the form of /api/state */ steps;
   /** @type {any} the newest answer of /api/state */ state;
   /** @type {boolean} */ startGiven;
-  /** @type {string[][]} other ways that the game went, each as the names of its steps */ kept = [];
-  /** @type {Map<string, any>} positions that were looked at */ seen = new Map();
+  /** @type {string[][]} other lines of the game, each as the names of its steps */ kept = [];
+  /** @type {Map<string, any>} positions that were shown */ seen = new Map();
 
-  /** Returns the game of an address. Chance is drawn from `seed`, or told by hand where that is null. */
+  /** Opens the game of an address. Chance is drawn from `seed`, or chosen by hand if that is null. */
   static async open({ game, options, start, moves }, seed) {
-    const own = new Session();
-    [own.about, own.module] = await Promise.all([ask("api/game", { game, options }), gameModule(game)]);
-    own.variant = { game, options };
-    own.seed = seed;
-    const told = await own.tell(start, moves, 0);
-    [own.first, own.steps, own.state] = [told.first, told.steps, told];
-    return own;
+    const session = new Session();
+    [session.about, session.module] = await Promise.all([ask("api/game", { game, options }), gameModule(game)]);
+    session.variant = { game, options };
+    session.seed = seed;
+    const answer = await session.tell(start, moves, 0);
+    [session.first, session.steps, session.state] = [answer.first, answer.steps, answer];
+    return session;
   }
 
-  /** Returns what the server says of a position and steps from there, of which `before` others came. */
+  /** Returns the server's answer on a position and steps from there; `before` steps came earlier. */
   tell(text, moves, before, settle = true) {
     const seed = this.seed === null || !settle ? {} : { seed: (this.seed + 7919 * (before + moves.length)) % 2 ** 53 };
     return ask("api/state", { ...this.variant, text, moves, ...seed, svg: Boolean(this.module.needsSvg) });
   }
 
-  /** Makes changes one after another: each begins at the position that the one before it led to. */
+  /** Runs changes one after another, each from the position after the previous one. */
   inTurn(change) {
     const done = Promise.resolve(this.changing).then(change);
     this.changing = done.catch(() => {});
     return done;
   }
 
-  /** Plays a move, or an outcome told by hand; chance that follows is drawn. */
+  /** Plays a move, or an outcome chosen by hand; following chance is drawn. */
   play(name) {
     return this.inTurn(async () => {
       this.state = await this.tell(this.state.text, [name], this.steps.length);
@@ -55,7 +55,7 @@ export class Session {
     });
   }
 
-  /** Draws the chance that acts now. */
+  /** Draws the current outcomes of chance. */
   settle() {
     return this.inTurn(async () => {
       this.state = await this.tell(this.state.text, [], this.steps.length);
@@ -63,7 +63,7 @@ export class Session {
     });
   }
 
-  /** Goes back, without drawing chance, to the position after as many steps as `count` returns; nowhere if that is below 0. */
+  /** Goes back to the position after count() steps without drawing chance; does nothing if that is below 0. */
   goBack(count) {
     return this.inTurn(async () => {
       const kept = count();
@@ -74,45 +74,45 @@ export class Session {
     });
   }
 
-  /** Keeps the way that the game went until now, to be taken again. */
+  /** Remembers the current line of the game. */
   keep() {
-    const now = this.told.moves;
+    const now = this.addressFields.moves;
     this.kept = [now, ...this.kept.filter((way) => !begins(now, way))].slice(0, MOST_KEPT);
   }
 
-  /** Takes one of the ways that were kept, and keeps the one that it leaves. */
+  /** Switches to a remembered line, and remembers the current one. */
   take(way) {
     return this.inTurn(async () => {
-      const told = await this.tell(this.first, way, 0, false);
+      const answer = await this.tell(this.first, way, 0, false);
       this.keep();
-      [this.steps, this.state] = [told.steps, told];
+      [this.steps, this.state] = [answer.steps, answer];
     });
   }
 
-  /** @returns {[number, string[]][]} the ways that are kept, but for those that are a part of how the game goes now: [steps in common, names of all steps]. */
+  /** @returns {[number, string[]][]} the remembered lines that leave the current one: [common steps, names of all steps]. */
   get others() {
-    const now = this.told.moves;
+    const now = this.addressFields.moves;
     return this.kept.filter((way) => !begins(now, way)).map((way) => [way.findIndex((name, k) => name !== now[k]), way]);
   }
 
-  /** Returns these ways as text for an address, and takes them from one. */
+  /** Returns these lines as text for an address. */
   get branches() {
     const { others } = this;
     return others.length ? JSON.stringify(others.map(([common, way]) => [common, ...way.slice(common)])) : "";
   }
 
   set branches(text) {
-    const now = this.told.moves;
+    const now = this.addressFields.moves;
     try {
       this.kept = JSON.parse(text || "[]")
         .map(([common, ...names]) => [...now.slice(0, common), ...names.map(String)])
         .slice(0, MOST_KEPT);
     } catch {
-      this.kept = []; // of a link that was cut off
+      this.kept = []; // of a truncated link
     }
   }
 
-  /** Returns the position after so many steps; those seen before are not asked for again. */
+  /** Returns the position after `count` steps; positions are requested once. */
   async stateAt(count) {
     const text = this.textAt(count);
     if (text === this.state.text) return this.state;
@@ -120,7 +120,7 @@ export class Session {
     return this.seen.get(text);
   }
 
-  /** Returns where one may stop to look: numbers of steps, 0 first, then after each decision and what chance did after it. */
+  /** Returns the positions to look at, as numbers of steps: 0, then after each decision with its chance. */
   get stops() {
     const ends = this.steps.flatMap((step, k) => (step.player !== "chance" && k ? [k] : []));
     return [...new Set([0, ...ends, this.steps.length])];
@@ -130,31 +130,31 @@ export class Session {
     return count ? this.steps[count - 1].text : this.first;
   }
 
-  /** Returns where undo leads: the number of steps before the last decision of one of these players (1, 2), or -1. */
+  /** Returns the target of undo: the number of steps before the last decision of these players (1, 2), or -1. */
   undoPoint(people) {
     return this.steps.findLastIndex((step) => people.includes(step.player));
   }
 
-  /** Returns the steps since the last decision, that one included: what is new on the board. */
+  /** Returns the steps from the last decision on: what is new on the board. */
   get last() {
     return this.lastBefore(this.steps.length);
   }
 
-  /** Returns the same for the position after so many steps. */
+  /** Returns these steps for the position after `count` steps. */
   lastBefore(count) {
     const steps = this.steps.slice(0, count),
       at = steps.findLastIndex((step) => step.player !== "chance");
     return at < 0 ? [] : steps.slice(at);
   }
 
-  /** What an address holds of the game: options, start and steps. */
-  get told() {
+  /** The game's fields of an address: options, start and steps. */
+  get addressFields() {
     return { game: this.variant.game, options: this.variant.options, start: this.startGiven ? this.first : "", moves: this.steps.map((step) => step.name) };
   }
 
   /** Returns the game as the text of a file. */
   async file(players = []) {
-    const body = { ...this.variant, text: this.first, moves: this.told.moves, players };
+    const body = { ...this.variant, text: this.first, moves: this.addressFields.moves, players };
     return (await ask("api/record", body)).file;
   }
 }

@@ -1,15 +1,15 @@
-// What the browser keeps of the page; one that keeps nothing, or has no room, is no error.
+// The browser's storage for the page; no storage and no room are not errors.
 
-/** Returns what is kept under a name, "" where that is nothing. */
+/** Returns the text stored under a name, "" if there is none. */
 export function kept(name) {
   try {
     return localStorage[name] ?? "";
   } catch {
-    return ""; // where the browser lets no page keep anything
+    return ""; // the browser allows no storage
   }
 }
 
-/** Keeps a text under a name; returns whether there was room. */
+/** Stores a text under a name; returns whether there was room. */
 export function keep(name, text) {
   try {
     localStorage[name] = text;

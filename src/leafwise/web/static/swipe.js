@@ -1,9 +1,9 @@
-// Swipes of a finger or the mouse, and what the arrow keys mean.
+// Swipes of a finger or the mouse, and arrow keys.
 
 export const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 const FAR = 24;
 
-/** Calls act("up" | "down" | "left" | "right") for every swipe over an element; the page does not scroll under it. */
+/** Calls act("up" | "down" | "left" | "right") for every swipe over an element, where the page does not scroll. */
 export function onSwipe(element, act) {
   let from = null;
   element.style.touchAction = "none";
@@ -22,14 +22,14 @@ export function onSwipe(element, act) {
   });
 }
 
-/** Moves a cursor over the cells of a grid by arrow keys; Enter or Space calls choose(row, column), every step shown(). */
+/** Moves a cursor over a grid by arrow keys and calls shown(); Enter or Space calls choose(row, column). */
 export function gridKeys(host, size, choose, shown) {
-  const at = { row: 0, column: 0, shown: false }; // the cursor is seen from the first arrow key on
+  const at = { row: 0, column: 0, shown: false }; // the cursor appears at the first arrow key
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
     const step = steps[event.key],
-      board = size(); // null where nobody is to choose
+      board = size(); // null if nobody may choose
     if (!board) return;
     if (step) {
       at.shown = true;

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 
-/** Returns a form with a field for each option; `choose(options)` gets those that are not the defaults. */
+/** Returns a form with a field for each option; `choose(options)` gets the options that differ from the defaults. */
 export function optionsForm(about, choose) {
   const fields = Object.entries(about.option_values).map(([name, value]) => {
     const type = about.option_types[name] || "str";
@@ -34,7 +34,7 @@ export function optionsForm(about, choose) {
   );
 }
 
-/** Returns an option that was typed, by its type; what is none stays text, which the server refuses in a line. */
+/** Converts a typed option by its type; a wrong one stays text, which the server refuses in one line. */
 function read(text, type) {
   if (type.includes("None") && text === "none") return null;
   if (/int|float/.test(type) && text !== "" && Number.isFinite(Number(text))) return Number(text);

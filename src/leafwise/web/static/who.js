@@ -1,2 +1,2 @@
-// Who answers what the pages ask. `leafwise web --export` writes another one, for pages without a server.
+// Answers the pages' requests. `leafwise web --export` replaces this file for pages without a server.
 export * from "./server.js";

@@ -1,4 +1,4 @@
-// A game and its search, compiled for WebAssembly: questions are written into its memory, as leafwise.search.answering tells.
+// A game and its search, compiled for WebAssembly. Questions are written to its memory in the form of leafwise.search.answering.
 
 import { exp } from "./exp.js";
 
@@ -6,8 +6,8 @@ const [LOOK, ACT, CHECK, BEGIN, DEEPEN, PLANT, SIMULATE, FOLLOW] = [0, 1, 2, 3, 
 const [WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE, BEST] = [0, 1, 2, 3, 4, 5, 6, 7];
 const [NODES, LEAVES, , FAILED, CUTS] = [0, 1, 2, 3, 4]; // of the search's counts
 const [TREE_NODES, , TREE_SIMULATIONS, TREE_LEAVES, , , DEEPEST] = [0, 1, 2, 3, 4, 5, 6]; // of the tree's
-const SLICE = 50, // milliseconds of simulations at a time, at most
-  FIRST_SLICE = 16; // simulations of the first
+const SLICE = 50, // maximum milliseconds of one slice of simulations
+  FIRST_SLICE = 16; // simulations of the first slice
 export const CHANCE = -1;
 const OVER = -4,
   ROUNDING = 1e-12,
@@ -35,10 +35,10 @@ function nextafter(x, y) {
 }
 
 export class Engine {
-  /** Takes a compiled module, its memory as an ArrayBuffer, and what the index tells of it. */
-  constructor(module, image, told) {
-    const memory = new WebAssembly.Memory({ initial: told.pages });
-    new Uint8Array(memory.buffer).set(new Uint8Array(image), told.base);
+  /** `image` is the memory as an ArrayBuffer, `layout` its entry in the index. */
+  constructor(module, image, layout) {
+    const memory = new WebAssembly.Memory({ initial: layout.pages });
+    new Uint8Array(memory.buffer).set(new Uint8Array(image), layout.base);
     const clock = (_, at) => {
       const now = performance.now() * 1e6;
       new BigInt64Array(memory.buffer, at, 2).set([BigInt(Math.floor(now / 1e9)), BigInt(Math.floor(now % 1e9))]);
@@ -48,8 +48,8 @@ export class Engine {
     for (const { name, kind } of WebAssembly.Module.imports(module)) if (kind === "function") env[name] ??= Math[name];
     /** @type {any} */
     const { answer } = new WebAssembly.Instance(module, { env }).exports;
-    this.run = () => answer(told.base, told.base + 8, BigInt(told.held)); // who calls names where a result and an error may stand
-    const views = Object.entries(told.places).map(([path, [at, type, shape]]) => [
+    this.run = () => answer(layout.base, layout.base + 8, BigInt(layout.held)); // the arguments are addresses for a result and an error
+    const views = Object.entries(layout.places).map(([path, [at, type, shape]]) => [
       path,
       new TYPES[type](
         memory.buffer,
@@ -58,11 +58,11 @@ export class Engine {
       ),
     ]);
     this.views = Object.fromEntries(views);
-    this.width = told.places.S[1 + 1][1];
-    this.figures = told.figures;
-    this.growth = told.growth;
-    this.most = told.most ?? Infinity;
-    this.depth = told.depth;
+    this.width = layout.places.S[1 + 1][1];
+    this.figures = layout.figures;
+    this.growth = layout.growth;
+    this.most = layout.most ?? Infinity;
+    this.depth = layout.depth;
   }
 
   ask(what, at = 0, all = 1) {
@@ -72,7 +72,7 @@ export class Engine {
     return Number(call[COUNT]);
   }
 
-  /** Row k of S as BigInts, whatever its type. */
+  /** Returns row k of S as BigInts. */
   rowAt(k) {
     return Array.from(this.views.S.subarray(k * this.width, (k + 1) * this.width), BigInt);
   }
@@ -86,13 +86,13 @@ export class Engine {
     S.set(S instanceof BigInt64Array || S instanceof BigUint64Array ? words : words.map(Number));
   }
 
-  /** Returns whether a row from anywhere is a position. */
+  /** Whether a row is a position. */
   check(row) {
     this.row = row;
     return this.ask(CHECK) > 0;
   }
 
-  /** Returns what the rules say of a position: who acts, the ids of legal actions, the outcomes of chance, the numbers that people are told. */
+  /** Returns a position by the rules: player, legal action ids, outcomes of chance, figures. */
   look(row) {
     this.row = row;
     const n = this.ask(LOOK),
@@ -116,7 +116,7 @@ export class Engine {
     return this.row;
   }
 
-  /** Says how many decisions a depth is searched with at most, 0 for no limit, as leafwise.search shares them out among root actions. */
+  /** Sets the maximum number of decisions of a depth (0: no limit), as leafwise.search divides it among root actions. */
   limit(nodes, actions) {
     const cost = nodes ? (actions ? (nodes > 1 ? actions / (nodes - 1) : 2) : 1 / nodes) : 0;
     this.views["B.options.node_cost"][0] = cost;
@@ -125,9 +125,9 @@ export class Engine {
   }
 
   /**
-   * Yields what ever deeper searches of a position find, until the time, if any, is up: the values of actions for who acts, or with
-   * all: false the best one's value and bounds of the others. The first answer is always complete. Where a game bounds a depth the
-   * first is searched with ever more decisions; with `nodes` each with so many.
+   * Yields the results of deeper and deeper searches until the time, if any, is up: action values for the player who acts. With
+   * all: false it is the value of the best action, and bounds of the others. The first result is always complete. If the game
+   * limits the decisions of a depth, the first depth is searched with more and more of them, or each depth with `nodes`.
    */
   *deepen(row, { seconds = 0, depth = this.depth, all = true, nodes = 0 }) {
     const { call, actions, values } = this.views,
@@ -145,12 +145,12 @@ export class Engine {
         grows = most > nodes,
         bounds = this.views.is_bound;
       if (late && (all || grows || call[DONE] === 0n)) return;
-      const found = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], bound: bounds[k] !== 0 }));
-      found.sort((a, b) => a.action - b.action);
-      const exact = found.filter((one) => all || !one.bound),
+      const moves = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], bound: bounds[k] !== 0 }));
+      moves.sort((a, b) => a.action - b.action);
+      const exact = moves.filter((one) => all || !one.bound),
         best = exact.reduce((a, b) => (b.value > a.value ? b : a), exact[0]);
       const value = best ? best.value : values[0];
-      yield { action: best?.action ?? null, value, values: found, depth: late ? left - 1 : left, nodes: Number(counts[NODES]), leaves: Number(counts[LEAVES]) };
+      yield { action: best?.action ?? null, value, values: moves, depth: late ? left - 1 : left, nodes: Number(counts[NODES]), leaves: Number(counts[LEAVES]) };
       if (late || (!all && (n === 1 || value >= this.most - ROUNDING))) return;
       if (seconds) deadline[1] = BigInt(Math.ceil((begun + 1000 * seconds) * 1e6));
       if (grows && counts[CUTS]) {
@@ -163,7 +163,7 @@ export class Engine {
     }
   }
 
-  /** Yields what ever more simulations of a tree search from a decision find, until so many are made, the time is up or all is known. */
+  /** Yields the results of a tree search from a decision, until `simulations` are done, the time is up or the value is proven. */
   *simulate(row, { seconds = 0, simulations = Infinity }) {
     const { call, actions, values, visits } = this.views,
       counts = this.views["tree.counts"],
@@ -178,12 +178,12 @@ export class Engine {
         n = this.ask(SIMULATE, most);
       now = performance.now();
       done += Number(call[DONE]);
-      const found = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], visits: Number(visits[k]), bound: false }));
-      const { action, value } = found[Number(call[BEST])];
+      const moves = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], visits: Number(visits[k]), bound: false }));
+      const { action, value } = moves[Number(call[BEST])];
       yield {
         action,
         value,
-        values: found,
+        values: moves,
         depth: Number(counts[DEEPEST]),
         nodes: Number(counts[TREE_NODES]),
         leaves: Number(counts[TREE_LEAVES]),
@@ -195,13 +195,13 @@ export class Engine {
     }
   }
 
-  /** Returns the action to play in a decision that the last tree search came to, null where it did not. */
+  /** Returns the best action at a decision in the last search tree, null if the tree does not have it. */
   follow(row) {
     this.row = row;
     return this.ask(FOLLOW) ? Number(this.views.call[BEST]) : null;
   }
 
-  /** Returns what work does, and leaves the search that is under way as it was. */
+  /** Returns work() without a change to the running search. */
   aside(work) {
     const { S, call, actions, values } = this.views,
       kept = [S, call, actions, values, this.views.is_bound, this.views["B.counts"], this.views["B.deadline"]].map((view) => [

@@ -1,10 +1,10 @@
-// The exponential function as C libraries round it: to the nearest number but for one in a hundred at worst. Browsers' Math.exp misses
-// that in a tenth of all cases, and a tree search follows the last bit where two moves are equally good.
+// The exponential function with the rounding of C libraries, at most one in a hundred results wrong in the last bit. Browsers' Math.exp
+// rounds a tenth of all results differently, and the last bit decides a tree search between two equal moves.
 
 const LN2 = Math.LN2,
   LN2_HIGH = 6.9314718036912381649e-1, // its first 33 bits
   LN2_LOW = 1.90821492927058770002e-10,
-  LARGEST = 700, // beyond, results come near the ends of all numbers
+  LARGEST = 700, // beyond, results come near the limits of floating-point numbers
   HALVINGS = 6,
   SPLITTER = 2 ** 27 + 1;
 

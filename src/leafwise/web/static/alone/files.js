@@ -1,4 +1,4 @@
-// The files of an export: each is named by a hash of what is in it, and checked against that.
+// The files of an export: each is named by the hash of its content, and checked against it.
 
 import { tell } from "../dom.js";
 import { Problem } from "../problem.js";
@@ -6,7 +6,7 @@ import { sha256 } from "./sha256.js";
 
 const PAUSES = [1000, 4000]; // milliseconds before a broken download is tried again
 
-/** Returns the bytes of a file of the export, unpacked where it is packed; `progress(share)` hears how much of it is there. */
+/** Returns the unpacked bytes of a file of the export; calls `progress(share)` with the loaded share. */
 export async function load({ file, sha256: expected, bytes }, progress) {
   for (let tries = 0; ; tries++) {
     try {
@@ -14,8 +14,8 @@ export async function load({ file, sha256: expected, bytes }, progress) {
       if (!response.ok) throw new Error(`status ${response.status}`);
       const parts = [],
         reader = response.body.getReader();
-      let there = 0;
-      for (let part; !(part = await reader.read()).done; progress((there += part.value.length) / bytes)) parts.push(part.value);
+      let loaded = 0;
+      for (let part; !(part = await reader.read()).done; progress((loaded += part.value.length) / bytes)) parts.push(part.value);
       const whole = new Uint8Array(await new Blob(parts).arrayBuffer());
       if ((await sha256(whole)) !== expected) throw new Error("damaged");
       if (!file.endsWith(".gz")) return whole.buffer;
@@ -27,14 +27,14 @@ export async function load({ file, sha256: expected, bytes }, progress) {
   }
 }
 
-/** Returns the contents of files, with a line on the page of how much is loaded. */
+/** Returns the contents of files, with a line on the page on their progress. */
 export async function loadAll(files, title) {
   const shares = files.map(() => 0),
     all = files.reduce((sum, one) => sum + one.bytes, 0);
-  const told = (k) => (share) => {
+  const report = (k) => (share) => {
     shares[k] = share * files[k].bytes;
-    const there = shares.reduce((a, b) => a + b);
-    tell(there < all ? `Loading ${title}: ${Math.floor((100 * there) / all)} % of ${(all / 1e6).toFixed(1)} MB` : "");
+    const loaded = shares.reduce((a, b) => a + b);
+    tell(loaded < all ? `Loading ${title}: ${Math.floor((100 * loaded) / all)} % of ${(all / 1e6).toFixed(1)} MB` : "");
   };
-  return Promise.all(files.map((file, k) => load(file, told(k))));
+  return Promise.all(files.map((file, k) => load(file, report(k))));
 }

@@ -1,4 +1,4 @@
-// Game files, as leafwise.envs.core.play.gamefile tells of them. Words about moves are passed over.
+// Game files in the form of leafwise.envs.core.play.gamefile. Comments on moves are skipped.
 
 import { Problem } from "../problem.js";
 
@@ -55,7 +55,7 @@ function readSteps(game, line, number) {
   }
 }
 
-/** Returns the games of a file's text: their tags, and the names of their steps. */
+/** Returns the games of a file: tags and names of steps. */
 export function gamesOf(text) {
   const games = [];
   text.split("\n").forEach((raw, k) => {

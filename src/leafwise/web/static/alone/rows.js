@@ -1,8 +1,8 @@
-// Positions of a game without texts in JavaScript: the numbers of its row, and what leafwise.web.drawings learned to write of them.
+// Positions of a game without texts in JavaScript: the numbers of the row, and the drawings that leafwise.web.drawings learned.
 
 export const write = (row) => row.join(" ");
 
-/** Returns the rows that a text may mean; which of them is a position say the rules. */
+/** Returns the possible rows of a text; the rules decide which is a position. */
 export function read(text, options, rules) {
   const words = text.trim().split(/ +/);
   if (words.length !== rules.width || words.some((word) => !/^-?\d{1,20}$/.test(word)))
@@ -13,21 +13,21 @@ export function read(text, options, rules) {
 const valuesOf = ({ cells, width }, row) =>
   cells.map((cell) => cell.reduce((sum, [word, bit], k) => sum + (Number((BigInt.asUintN(width, row[word]) >> BigInt(bit)) & 1n) << k), 0));
 
-/** Returns the text of a position as a sum of cells, null for one that they do not tell. */
-function summed(told, row) {
-  if (!told || row.some((word, k) => (BigInt.asUintN(told.width, word) ^ BigInt(told.base[k])) & BigInt(told.fixed[k]))) return null;
-  const values = valuesOf(told, row),
-    texts = told.parts.map((part) => (typeof part === "string" ? part : part[1][values[part[0]]]));
+/** Returns the text of a position as a sum of cells, null if they do not determine it. */
+function summed(sum, row) {
+  if (!sum || row.some((word, k) => (BigInt.asUintN(sum.width, word) ^ BigInt(sum.base[k])) & BigInt(sum.fixed[k]))) return null;
+  const values = valuesOf(sum, row),
+    texts = sum.parts.map((part) => (typeof part === "string" ? part : part[1][values[part[0]]]));
   return texts.includes(null) ? null : texts.join("");
 }
 
-export const svg = (row, told) => summed(told.svg, row);
-export const board = (row, told) => summed(told.board, row) ?? row.map((word, k) => `${String(k).padStart(3)}: ${word}`).join("\n");
+export const svg = (row, drawing) => summed(drawing.svg, row);
+export const board = (row, drawing) => summed(drawing.board, row) ?? row.map((word, k) => `${String(k).padStart(3)}: ${word}`).join("\n");
 
-/** Returns the name of outcome k of n, `after` a chance stage, undefined where no name was learned. */
-export function outcome(before, after, told, stage, k, n) {
-  if (!told.names || !told.svg) return told.names?.[`${stage}/${n}/${k}`];
-  const [old, now] = [before, after].map((row) => valuesOf(told.svg, row)),
+/** Returns the name of outcome k of n, the row `after`, or undefined if none was learned. */
+export function outcome(before, after, drawing, stage, k, n) {
+  if (!drawing.names || !drawing.svg) return drawing.names?.[`${stage}/${n}/${k}`];
+  const [old, now] = [before, after].map((row) => valuesOf(drawing.svg, row)),
     changes = now.flatMap((value, cell) => (value === old[cell] ? [] : [`${cell}=${value}`]));
-  return told.names[`${stage}/${n}/${k}`] ?? told.names[changes.join(",")];
+  return drawing.names[`${stage}/${n}/${k}`] ?? drawing.names[changes.join(",")];
 }

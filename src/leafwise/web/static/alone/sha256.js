@@ -1,6 +1,6 @@
-// SHA-256, also where the browser keeps its own for encrypted pages.
+// SHA-256, also on unencrypted pages, where browsers do not offer theirs.
 
-/** Returns the SHA-256 of bytes in hexadecimal digits; by a function of our own where the browser has one for encrypted pages alone. */
+/** Returns the SHA-256 of bytes in hexadecimal digits, by the browser's function if the page may use it. */
 export async function sha256(bytes) {
   const digest = globalThis.crypto?.subtle ? new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)) : plainSha256(bytes);
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");

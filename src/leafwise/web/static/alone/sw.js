@@ -1,4 +1,4 @@
-// Keeps the files of one build, so that the page opens without a network. `leafwise web --export` puts the build's name in.
+// Caches the files of one build, so that the page opens without a network. `leafwise web --export` inserts the build's name.
 const PREFIX = "leafwise-",
   NAME = `${PREFIX}BUILD`;
 /** @type {any} */
@@ -14,7 +14,7 @@ worker.addEventListener("activate", (event) =>
   ),
 );
 
-/** The shell comes from the network first; all else is named by what it holds. */
+/** Answers the shell from the network first; all other files are named by their hash. */
 async function answer(request) {
   const cache = await caches.open(NAME),
     isShell = !/\/(data|[0-9a-f]{16})\//.test(new URL(request.url).pathname);

@@ -1,5 +1,5 @@
-// Who answers where there is no server: the rules and a search of each exported game, compiled for WebAssembly. Rules answer here
-// at once, searches in threads of their own. The answers are those of docs/howto/web.md.
+// Answers requests without a server, by the rules and the search of each exported game, compiled for WebAssembly. Rules run in this
+// thread, searches in others. The answers are those of docs/howto/web.md.
 
 import { h } from "../dom.js";
 import { Problem } from "../problem.js";
@@ -14,7 +14,7 @@ const BLUNDER_CHANCE = 0.1,
   FEW = 16,
   MAX_REVIEW = 900;
 
-/** Whether there is a page. */
+/** Whether a page exists. */
 export const offers = (page) => PAGES.includes(page);
 
 /** @type {Promise<any>} */
@@ -24,7 +24,7 @@ const index = () => (reading ??= fetch(new URL("../index.json", import.meta.url)
 const { serviceWorker } = navigator; // none on plain http
 if (serviceWorker) {
   const scope = new URL("../../", import.meta.url);
-  serviceWorker.register(new URL("sw.js", scope), { scope: scope.href }).catch(() => {}); // the page is whole without it
+  serviceWorker.register(new URL("sw.js", scope), { scope: scope.href }).catch(() => {}); // the page works without it
   const forget = async ({ currentTarget: button }) => {
     await (await serviceWorker.getRegistration(scope))?.unregister();
     for (const name of await caches.keys()) if (name.startsWith("leafwise-")) await caches.delete(name);
@@ -33,7 +33,7 @@ if (serviceWorker) {
   document.body.append(h("footer", { class: "quiet" }, "Kept in this browser, to open without a network. ", h("button", { onclick: forget }, "Forget")));
 }
 
-/** Returns numbers from 0 to 1 that follow from a seed (the mixing of murmur3). */
+/** Returns a generator of numbers from 0 to 1 with a seed (the mixing of murmur3). */
 function drawing(seed) {
   let state = Math.floor(seed % 2 ** 32) ^ Math.floor(seed / 2 ** 32);
   const mixed = () => {
@@ -47,14 +47,14 @@ function drawing(seed) {
 
 const opened = new Map();
 
-/** Returns a variant, loaded: Played. */
+/** Loads a variant. */
 async function variantOf({ game, options = {} }) {
   const { variants } = await index();
   const sorted = (all) => JSON.stringify(Object.entries(all).sort());
   const one = variants.find(({ about }) => about.game === game && sorted({ ...about.option_defaults, ...options }) === sorted(about.option_values));
   if (!one) {
     const known = variants.map(({ about }) => [about.game, ...Object.entries(about.given_options).map(([name, value]) => `${name}=${value}`)].join(" "));
-    throw new Problem(`expected a variant among ${known.join("; ")}, got another one; leafwise web knows all`, 400);
+    throw new Problem(`expected a variant among ${known.join("; ")}, got another one; leafwise web has all`, 400);
   }
   if (!opened.has(one)) opened.set(one, Variant.load(one));
   return opened.get(one).catch((problem) => {
@@ -64,24 +64,24 @@ async function variantOf({ game, options = {} }) {
 }
 
 class Variant {
-  /** @type {any} what the index tells of it */ told;
+  /** @type {any} its entry in the index */ info;
   /** @type {WebAssembly.Module} */ module;
   /** @type {ArrayBuffer} */ image;
-  /** @type {any} what writes and reads its texts */ texts;
+  /** @type {any} the module that writes and reads its texts */ texts;
 
-  static async load(told) {
-    const [[code, image], texts] = await Promise.all([loadAll([told.module, told.image], told.about.title.split(/,| \(/)[0]), import(`./${told.texts}.js`)]);
-    return new Variant(told, await WebAssembly.compile(code), image, texts);
+  static async load(info) {
+    const [[code, image], texts] = await Promise.all([loadAll([info.module, info.image], info.about.title.split(/,| \(/)[0]), import(`./${info.texts}.js`)]);
+    return new Variant(info, await WebAssembly.compile(code), image, texts);
   }
 
-  constructor(told, module, image, texts) {
-    Object.assign(this, { told, module, image, texts });
-    this.about = told.about;
-    this.units = told.units;
-    this.rules = new Engine(module, image, told.memory);
-    this.given = told.drawing ?? { ...told.about.option_values, ...told.tables }; // what its texts follow from, beside a row
-    this.start = told.start.map(BigInt);
-    /** @type {Map<string, bigint[]>} positions that were written: others are not read where nothing can check them */
+  constructor(info, module, image, texts) {
+    Object.assign(this, { info, module, image, texts });
+    this.about = info.about;
+    this.units = info.units;
+    this.rules = new Engine(module, image, info.memory);
+    this.given = info.drawing ?? { ...info.about.option_values, ...info.tables }; // the data that its texts need besides a row
+    this.start = info.start.map(BigInt);
+    /** @type {Map<string, bigint[]>} written positions: if the rules cannot check positions, only these can be read */
     this.known = new Map();
     /** @type {Worker[]} */
     this.idle = [];
@@ -96,7 +96,7 @@ class Variant {
   read(text) {
     if (!text) return this.start;
     if (this.known.has(text)) return this.known.get(text);
-    if (!this.about.reads) throw new Problem("expected a position that a game led to on this page, got another one; share a game by its moves", 400);
+    if (!this.about.reads) throw new Problem("expected a position that a game led to on this page, got another one: share a game by its moves", 400);
     let rows;
     try {
       rows = this.texts.read(text, this.given, this.rules);
@@ -108,7 +108,7 @@ class Variant {
     return row;
   }
 
-  /** Returns the outcomes of a chance stage with their names. */
+  /** Returns the outcomes of a chance node with their names. */
   named(row, outcomes) {
     const { stage } = this.rules.look(row),
       { length: n } = outcomes;
@@ -122,7 +122,7 @@ class Variant {
 
   worker() {
     const made = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-    made.postMessage({ module: this.module, image: this.image, told: this.told.memory });
+    made.postMessage({ module: this.module, image: this.image, layout: this.info.memory });
     return made;
   }
 
@@ -130,27 +130,27 @@ class Variant {
     if (!this.idle.length) this.idle.push(this.worker());
   }
 
-  /** Yields what a search finds; `signal` ends it with its thread. */
+  /** Yields the results of a search; `signal` ends it with its thread. */
   async *search(question, signal) {
     signal?.throwIfAborted();
     const worker = this.idle.pop() ?? this.worker(),
-      come = [];
+      messages = [];
     /** @type {(one?: any) => void} */
     let wake = () => {};
-    worker.onmessage = ({ data }) => wake(come.push(data));
-    worker.onerror = (event) => wake(come.push({ problem: event.message || "the search ended" }));
-    const ended = () => wake(come.push({ aborted: true }));
+    worker.onmessage = ({ data }) => wake(messages.push(data));
+    worker.onerror = (event) => wake(messages.push({ problem: event.message || "the search ended" }));
+    const ended = () => wake(messages.push({ aborted: true }));
     signal?.addEventListener("abort", ended);
     worker.postMessage(question);
     let done = false;
     try {
       while (!done) {
-        if (!come.length) await new Promise((woken) => (wake = woken));
-        const found = come.shift();
-        if (found.aborted) signal.throwIfAborted();
-        if (found.problem) throw new Problem(found.problem, 500);
-        ({ done = false } = found);
-        yield found;
+        if (!messages.length) await new Promise((woken) => (wake = woken));
+        const message = messages.shift();
+        if (message.aborted) signal.throwIfAborted();
+        if (message.problem) throw new Problem(message.problem, 500);
+        ({ done = false } = message);
+        yield message;
       }
     } finally {
       signal?.removeEventListener("abort", ended);
@@ -159,15 +159,15 @@ class Variant {
     }
   }
 
-  /** Returns a leaf that is offered, and whether a tree search asks it: what `search` takes. */
+  /** Returns an offered leaf, with its kind of search. */
   leafOf(name = "best") {
     const { leaves } = this.about,
-      found = name === "best" ? leaves[0] : leaves.find((one) => one.name === name);
-    if (!found) throw new Problem(`expected a leaf among ${leaves.map((one) => one.name).join(", ")}, got '${name}'`, 400);
-    return found;
+      leaf = name === "best" ? leaves[0] : leaves.find((one) => one.name === name);
+    if (!leaf) throw new Problem(`expected a leaf among ${leaves.map((one) => one.name).join(", ")}, got '${name}'`, 400);
+    return leaf;
   }
 
-  // Values in people's units, as leafwise.models.units has them.
+  // Values in people's units, as in leafwise.models.units.
 
   meaning(value) {
     if (!this.units) return value;
@@ -196,13 +196,13 @@ class Variant {
     return this.units?.name.startsWith("chance to win") ?? false;
   }
 
-  /** Returns what a move costs at least, in the unit, that is called a blunder; null where no unit is known. */
+  /** Returns the smallest loss, in the unit, that counts as a blunder; null without a unit. */
   blunder(best) {
     if (!this.units) return null;
     return this.isChance ? BLUNDER_CHANCE : BLUNDER_SHARE * Math.abs(best);
   }
 
-  // What the pages are told.
+  // Answers for the pages.
 
   position(row) {
     const { about } = this,
@@ -236,7 +236,7 @@ class Variant {
     return player === CHANCE ? "chance" : player + 1;
   }
 
-  /** Returns the row and the steps after moves and acts of chance by name. */
+  /** Plays moves and outcomes of chance by name; returns the row and the steps. */
   replay(row, names) {
     const steps = names.map((name, k) => {
       const seen = this.rules.look(row),
@@ -252,7 +252,7 @@ class Variant {
     return { row, steps };
   }
 
-  /** Draws the chance that follows; returns the row and the steps. */
+  /** Draws the following chance; returns the row and the steps. */
   settle(row, random) {
     const steps = [];
     for (let seen; (seen = this.rules.look(row)).player === CHANCE;) {
@@ -280,27 +280,27 @@ class Variant {
       { name: leafName, tree = false } = this.leafOf(leaf),
       seen = this.rules.look(row),
       begun = performance.now();
-    const map = (all, told) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name, told(value)]));
+    const map = (all, convert) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name, convert(value)]));
     if (tree && seen.player === CHANCE) throw new Problem("expected a decision for a tree search, got a position where chance acts", 400);
-    for await (const found of this.search({ row, seconds, tree, lines: true }, signal)) {
-      const values = Object.fromEntries(found.values.map((one) => [about.actions[one.action], one.value])),
-        best = this.meaning(found.value),
+    for await (const result of this.search({ row, seconds, tree, lines: true }, signal)) {
+      const values = Object.fromEntries(result.values.map((one) => [about.actions[one.action], one.value])),
+        best = this.meaning(result.value),
         limit = this.blunder(best),
-        line = found.line.map((step) => (typeof step === "number" ? about.actions[step] : this.nameOf(...step)));
+        line = result.line.map((step) => (typeof step === "number" ? about.actions[step] : this.nameOf(...step)));
       yield {
         position: text,
         player: seen.player === CHANCE ? null : seen.player + 1,
-        value: found.value,
-        best_actions: Object.keys(values).filter((name) => values[name] === found.value),
+        value: result.value,
+        best_actions: Object.keys(values).filter((name) => values[name] === result.value),
         action_values: values,
         unit: units?.name ?? null,
-        no_unit: this.told.no_unit,
+        no_unit: this.info.no_unit,
         value_in_unit: units ? best : null,
         line,
         ...(this.texts.words && { line_words: this.replay(row, line).steps.map((step) => step.words) }),
-        nodes: found.nodes,
-        leaves: found.leaves,
-        depth: found.depth,
+        nodes: result.nodes,
+        leaves: result.leaves,
+        depth: result.depth,
         leaf: leafName,
         worth: this.text(best),
         worths: map(values, (value) => this.text(this.meaning(value))),
@@ -320,14 +320,14 @@ class Variant {
     const row = this.read(text),
       random = drawing(seed),
       { actions } = this.rules.look(row),
-      told = this.about.opponents.find((one) => one.name === player);
-    if (!told) throw new Problem(`expected a player among ${this.about.opponents.map((one) => one.name).join(", ")}, got '${player}'`, 400);
+      opponent = this.about.opponents.find((one) => one.name === player);
+    if (!opponent) throw new Problem(`expected a player among ${this.about.opponents.map((one) => one.name).join(", ")}, got '${player}'`, 400);
     let action = actions[Math.floor(random() * actions.length)];
-    if (random() >= told.random) for await (const found of this.search({ row, all: false, ...told.search }, signal)) ({ action } = found);
+    if (random() >= opponent.random) for await (const result of this.search({ row, all: false, ...opponent.search }, signal)) ({ action } = result);
     return { action: this.about.actions[action] };
   }
 
-  /** Tells where a game stands that is played elsewhere, after the name of a step was typed or the last one taken back. */
+  /** Returns the state of a game that is played elsewhere, after a typed step or an undo. */
   follow({ text, moves = [], line = null, undo = false }) {
     const { about, rules } = this,
       { companion } = this.texts,
@@ -335,7 +335,7 @@ class Variant {
     if (!companion) throw new Problem(`expected a game that can be followed, got '${about.game}'`, 400);
     if (!text && moves.length) throw new Problem("expected no steps before a game has begun, got some", 400);
     if (!text && line === null) return { ...whose, question: { ...companion.begins, choices: [] }, first: "", moves, state: null, told: "" };
-    const { first, told } = text ? { first: this.read(text), told: "" } : this.begin(line.trim());
+    const { first, note } = text ? { first: this.read(text), note: "" } : this.begin(line.trim());
     this.needFollowable(first);
     let { row, steps } = this.replay(first, undo ? this.withoutLast(first, moves) : moves);
     if (text && line !== null && !undo) {
@@ -350,15 +350,15 @@ class Variant {
     }
     const state = this.position(row),
       question = state.over ? { asks: companion.ending(row), choices: [], form: "" } : this.question(state);
-    return { ...whose, question, first: this.write(first), moves: steps.map((step) => step.name), state, told };
+    return { ...whose, question, first: this.write(first), moves: steps.map((step) => step.name), state, told: note };
   }
 
-  /** Returns the row that a followed game begins with, of what a person typed, and what is said of it. */
+  /** Returns the first row of a followed game from a typed line, and a note on it. */
   begin(line) {
-    const { text, draws, told } = this.texts.companion.begin(line);
+    const { text, draws, note } = this.texts.companion.begin(line);
     let first = this.read(text);
     if (draws) ({ row: first } = this.replay(first, [draws]));
-    return { first, told: told(first) };
+    return { first, note: note(first) };
   }
 
   needFollowable(first) {
@@ -367,7 +367,7 @@ class Variant {
     if (this.about.stages[stage] === "setup") throw new Problem(`expected a board to play on, got one that is not complete: '${this.write(first)}'`, 400);
   }
 
-  /** Returns the names of steps without the last that a person told: the last action, or act of chance that could have been another. */
+  /** Returns the names of steps without the last typed one: an action, or a chance outcome that had alternatives. */
   withoutLast(row, names) {
     let last = names.length;
     names.forEach((name, k) => {
@@ -378,7 +378,7 @@ class Variant {
     return names.slice(0, last);
   }
 
-  /** Returns what may be typed next: actions in their order, outcomes with the likeliest first. */
+  /** Returns the next choices: actions in their order, outcomes likeliest first. */
   question({ player, stage, actions, outcomes }) {
     const { companion } = this.texts,
       likely = [...outcomes].sort((a, b) => b.probability - a.probability),
@@ -390,18 +390,18 @@ class Variant {
     };
   }
 
-  /** Yields what each decision of a game was worth and what it gave away, by a search of so many seconds each. */
+  /** Yields the value and the loss of each decision of a game, by a search of `seconds` each. */
   async *review(row, names, { seconds, tree }, signal) {
     const { about, units } = this;
     let move = 0;
     for (const name of names) {
       const { player } = this.rules.look(row);
       if (player !== CHANCE) {
-        let found;
-        for await (found of this.search({ row, seconds, tree }, signal));
-        const values = new Map(found.values.map((one) => [about.actions[one.action], one.value])),
+        let result;
+        for await (result of this.search({ row, seconds, tree }, signal));
+        const values = new Map(result.values.map((one) => [about.actions[one.action], one.value])),
           value = values.get(name),
-          [best, played] = [found.value, value].map((one) => this.meaning(one)),
+          [best, played] = [result.value, value].map((one) => this.meaning(one)),
           cost = best - played,
           limit = this.blunder(best);
         if (value === undefined) throw new Problem(`move ${move + 1}: expected a search that considers '${name}', got one without it`, 400);
@@ -410,15 +410,15 @@ class Variant {
           player: player + 1,
           played: name,
           value,
-          best: about.actions[found.action],
-          best_value: found.value,
-          loss: found.value - value,
+          best: about.actions[result.action],
+          best_value: result.value,
+          loss: result.value - value,
           unit: units?.name ?? null,
           value_in_unit: units ? played : null,
           best_value_in_unit: units ? best : null,
           loss_in_unit: units ? cost : null,
           exact: false,
-          depth: found.depth,
+          depth: result.depth,
           worth: this.text(played),
           best_worth: this.text(best),
           cost: cost ? this.text(-cost) : "",
@@ -457,22 +457,23 @@ class Variant {
   }
 }
 
-/** Returns a game of a file: its variant, the row that it begins with, how it ended, and what the pages are told of it. */
+/** Reads a game of a file: its variant, first row, ending, and record for the pages. */
 async function readGame({ tags, names, line }) {
   try {
     const variant = await variantOf({ game: tags.Game, options: tags.Options }),
       first = variant.read(tags.Start),
       { row, steps } = variant.replay(first, names),
       end = variant.position(row),
-      { Players: players = [], Seed: seed = null, Result: told } = tags;
-    if (end.over && typeof told === "number" && told !== end.returns) throw new Problem(`expected the result ${end.returns}, got ${told}`, 400);
-    const result = end.over ? end.returns : typeof told === "number" ? told : null,
+      { Players: players = [], Seed: seed = null, Result: givenResult } = tags;
+    if (end.over && typeof givenResult === "number" && givenResult !== end.returns)
+      throw new Problem(`expected the result ${end.returns}, got ${givenResult}`, 400);
+    const result = end.over ? end.returns : typeof givenResult === "number" ? givenResult : null,
       ending = end.over ? end.result : tags.Termination || "not finished";
     return {
       variant,
       first,
       ending,
-      told: { game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps },
+      record: { game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps },
     };
   } catch (problem) {
     throw problem.status === 400 ? new Problem(`game, line ${line}: ${problem.message}`, 400) : problem;
@@ -482,42 +483,42 @@ async function readGame({ tags, names, line }) {
 /** Returns the games of a file. */
 async function readGames(file) {
   const games = [];
-  for (const one of gamesOf(file)) games.push((await readGame(one)).told);
+  for (const one of gamesOf(file)) games.push((await readGame(one)).record);
   return { games };
 }
 
-/** Yields what is said of a file's first game as a whole, then of each of its moves. */
+/** Yields the review of a file's first game: the whole game, then each of its moves. */
 async function* review({ file, leaf, seconds = 0.2 }, signal) {
   const [one] = gamesOf(file),
-    { variant, first, ending, told } = await readGame(one),
+    { variant, first, ending, record } = await readGame(one),
     { name, tree = false } = variant.leafOf(leaf),
-    moves = told.steps.filter(({ player }) => player !== "chance").length;
+    moves = record.steps.filter(({ player }) => player !== "chance").length;
   if (moves * seconds > MAX_REVIEW)
     throw new Problem(`expected at most ${(MAX_REVIEW / moves).toFixed(3)} seconds for each of ${moves.toLocaleString("en")} moves, got ${seconds}`, 400);
   yield {
     moves,
     unit: variant.units?.name ?? null,
-    no_unit: variant.told.no_unit,
+    no_unit: variant.info.no_unit,
     is_chance: variant.isChance,
     has_solver: false,
     leaf: name,
-    result: told.result,
+    result: record.result,
     ending,
-    players: told.players,
+    players: record.players,
   };
   yield* variant.review(first, one.names, { seconds, tree }, signal);
 }
 
-/** Returns the answer of an address that takes no body; throws Problem. */
+/** Returns the answer of an address without a body; throws Problem. */
 export async function answer(path) {
   const { games, ships } = await index();
   if (path === "api/games") return { games };
   if (path === "api/gallery" && ships.length)
     return { ships: ships.map(({ file, ...one }) => ({ ...one, url: new URL(`../../data/${file}`, import.meta.url).href })) };
-  throw new Problem("exact solvers, building ships and training need leafwise web, the program; this page has no server", 404);
+  throw new Problem("exact solvers, building ships and training need the program leafwise web; this page has no server", 404);
 }
 
-/** Yields `{event, data}` of an answer as they come, like a server's. */
+/** Yields the events of an answer as `{event, data}`, like a server. */
 export async function* answers(path, body, signal) {
   const variant = body.file === undefined ? await variantOf(body) : null;
   const one = {
@@ -532,6 +533,6 @@ export async function* answers(path, body, signal) {
     several = { "api/analyse": () => variant.analyse(body, signal), "api/review": () => review(body, signal) }[path];
   if (one) yield { event: "answer", data: await one() };
   else if (several) for await (const data of several()) yield { event: "answer", data };
-  else throw new Problem("exact solvers, building ships and training need leafwise web, the program; this page has no server", 404);
+  else throw new Problem("exact solvers, building ships and training need the program leafwise web; this page has no server", 404);
   yield { event: "done", data: true };
 }

@@ -1,23 +1,23 @@
-// Searches in a thread of its own. Who wants one to stop ends the thread.
+// Runs searches in a thread. Ending the thread stops its search.
 
 import { CHANCE, Engine } from "./engine.js";
 
 const LINE_SECONDS = 0.02,
   MAX_LINE = 10,
-  FIRST_LINE = 50; // milliseconds until a line is looked for, and then after twice the time each
+  FIRST_LINE = 50; // milliseconds until the first line; the next ones follow after twice the time each
 /** @type {any} */
 const host = self;
 /** @type {Engine} */
 let engine;
 
-/** Returns the action to play in a decision by a short search. */
+/** Returns the best action of a short search. */
 function briefly(row) {
   let action = null;
-  for (const found of engine.deepen(row, { seconds: LINE_SECONDS })) ({ action } = found);
+  for (const result of engine.deepen(row, { seconds: LINE_SECONDS })) ({ action } = result);
   return action;
 }
 
-/** Returns the principal line: the ids of best moves, those after the first by `next(row)`, and [before, after] of what chance does most probably in between. */
+/** Returns the principal variation: action ids, later ones by `next(row)`, and [before, after] for the most probable outcomes of chance. */
 function line(row, action, depth, next) {
   const steps = [];
   for (let left = Math.min(depth, MAX_LINE); action !== null && left > 0; left--) {
@@ -38,12 +38,12 @@ function line(row, action, depth, next) {
 
 host.onmessage = ({ data }) => {
   if (data.module) {
-    engine = new Engine(data.module, data.image, data.told);
+    engine = new Engine(data.module, data.image, data.layout);
     return;
   }
-  let found = [],
+  let steps = [],
     last = null,
-    told = FIRST_LINE;
+    nextLine = FIRST_LINE;
   const begun = performance.now(),
     { row, tree = false } = data,
     answers = tree ? engine.simulate(row, data) : engine.deepen(row, data),
@@ -51,13 +51,13 @@ host.onmessage = ({ data }) => {
   for (last of answers) {
     const spent = performance.now() - begun,
       { action, depth } = last;
-    if (!data.lines || (tree && spent < told)) continue;
-    if (spent >= told) {
-      found = engine.aside(() => line(row, action, depth, next));
-      told = 2 * spent;
+    if (!data.lines || (tree && spent < nextLine)) continue;
+    if (spent >= nextLine) {
+      steps = engine.aside(() => line(row, action, depth, next));
+      nextLine = 2 * spent;
     }
-    host.postMessage({ ...last, line: found });
+    host.postMessage({ ...last, line: steps });
   }
-  if (data.lines && last) found = line(row, last.action, last.depth, next);
-  host.postMessage({ ...last, line: found, done: true });
+  if (data.lines && last) steps = line(row, last.action, last.depth, next);
+  host.postMessage({ ...last, line: steps, done: true });
 };

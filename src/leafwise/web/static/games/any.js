@@ -1,4 +1,4 @@
-// Any game: the server's own drawing, and a button for each action. The interface is told in index.js.
+// Any game: the server's drawing, and a button for each action. index.js describes the interface.
 
 import { h } from "../dom.js";
 

@@ -1,4 +1,4 @@
-// Cards of Friday by their codes, with their values and what they do, as leafwise.envs.friday.text.in_words tells them.
+// Cards of Friday by code, with values and abilities, as in leafwise.envs.friday.text.in_words.
 
 export const CARDS = {
   S1: "distracted -1",

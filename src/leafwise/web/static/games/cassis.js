@@ -1,5 +1,5 @@
-// Cassis (Sim): points on a circle, edges to colour; who closes a triangle of their own colour loses. Clicks on edges; arrow keys
-// go through the free edges, Enter colours one. Text: for each point its edges to the later ones, `x` and `o` coloured, `.` free.
+// Cassis (Sim): points on a circle, edges to colour; a player who closes a triangle of their own colour loses. Click an edge, or use
+// the arrow keys and Enter. Text: for each point its edges to later points, `x` and `o` for the players' colours, `.` free.
 
 import { h, svg } from "../dom.js";
 import { tint } from "../tint.js";
@@ -35,7 +35,7 @@ function place(point, n, radius = RADIUS) {
   return [SIZE / 2 + radius * Math.cos(angle), SIZE / 2 + radius * Math.sin(angle)];
 }
 
-/** Returns where a label may stand on an edge: the first of some places that no label covers, or the one farthest from all. */
+/** Returns the place of a label on an edge: the first free one, or the one farthest from other labels. */
 function freePlace(taken, x1, y1, x2, y2) {
   const gap = (one) => Math.min(1, ...taken.map((other) => Math.max(Math.abs(one.x - other.x) / 50, Math.abs(one.y - other.y) / 20)));
   const places = [0.5, 0.33, 0.67, 0.42, 0.58, 0.25, 0.75, 0.18, 0.82, 0.38, 0.62, 0.29, 0.71, 0.46, 0.54].map((t) => ({
@@ -45,7 +45,7 @@ function freePlace(taken, x1, y1, x2, y2) {
   return places.reduce((best, one) => (gap(one) > gap(best) ? one : best));
 }
 
-/** Returns a drawing; edge(one) -> {class, colour, width, label, dash, click, action} of each edge. */
+/** Returns a drawing; look(edge) -> {colour, width, label, dash, click, action, ...} of each edge. */
 function picture(text, look, extra = []) {
   const edges = edgesOf(text),
     n = text.split("/").length + 1,
@@ -53,32 +53,32 @@ function picture(text, look, extra = []) {
   const lines = edges.map((one) => {
     const [x1, y1] = place(one.a, n),
       [x2, y2] = place(one.b, n),
-      told = look(one);
+      style = look(one);
     const line = (attributes) => svg("line", { x1, y1, x2, y2, "stroke-linecap": "round", ...attributes });
     const { x, y } = freePlace(taken, x1, y1, x2, y2),
-      wide = told.label?.length > 5 ? 54 : 42;
-    if (told.label) taken.push({ x, y });
+      wide = style.label?.length > 5 ? 54 : 42;
+    if (style.label) taken.push({ x, y });
     return {
-      told,
+      style,
       shown: svg(
         "g",
         {
-          class: told.click ? "choice" : null,
-          role: told.click ? "button" : null,
-          "data-action": told.action || null,
-          onclick: told.click,
-          "aria-label": `edge ${one.name}: ${{ x: "red", o: "blue", ".": "free" }[one.mark]}${told.label ? `, ${told.label}` : ""}`,
+          class: style.click ? "choice" : null,
+          role: style.click ? "button" : null,
+          "data-action": style.action || null,
+          onclick: style.click,
+          "aria-label": `edge ${one.name}: ${{ x: "red", o: "blue", ".": "free" }[one.mark]}${style.label ? `, ${style.label}` : ""}`,
         },
         line({
-          stroke: told.colour,
-          "stroke-width": told.width,
-          "stroke-dasharray": told.dash || null,
-          class: `edge${told.at ? " at" : ""}${told.won ? " closed" : ""}`,
+          stroke: style.colour,
+          "stroke-width": style.width,
+          "stroke-dasharray": style.dash || null,
+          class: `edge${style.at ? " at" : ""}${style.won ? " closed" : ""}`,
         }),
-        told.click && line({ stroke: "transparent", "stroke-width": 20, class: "catch" }),
+        style.click && line({ stroke: "transparent", "stroke-width": 20, class: "catch" }),
       ),
       label:
-        told.label &&
+        style.label &&
         svg(
           "g",
           { "pointer-events": "none" },
@@ -88,11 +88,11 @@ function picture(text, look, extra = []) {
             width: wide,
             height: 19,
             rx: 5,
-            fill: told.tint || "#fff",
-            stroke: told.best ? "#0a5c2f" : "#b9c4be",
-            "stroke-width": told.best ? 3 : 1,
+            fill: style.tint || "#fff",
+            stroke: style.best ? "#0a5c2f" : "#b9c4be",
+            "stroke-width": style.best ? 3 : 1,
           }),
-          svg("text", { x, y: y + 4, class: told.best ? "worth best" : "worth", style: "font-size:11px" }, told.label),
+          svg("text", { x, y: y + 4, class: style.best ? "worth best" : "worth", style: "font-size:11px" }, style.label),
         ),
     };
   });
@@ -113,7 +113,7 @@ function picture(text, look, extra = []) {
 export function makeBoard(host, about, act) {
   let state = null,
     marks = null,
-    at = -1; // the cursor is seen from the first arrow key on
+    at = -1; // the cursor appears at the first arrow key
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

@@ -1,6 +1,6 @@
-// Friday: cards on the table with their names, which are also the buttons for what is done with them, a button for every other action
-// in words; set up by hand pile by pile, each a list of cards.
-// Text: words NAME=VALUE in any order; a pile lists codes of cards with their numbers, `S1*5,S2*7`; on the table ! marks a used card.
+// Friday: the cards on the table, which are buttons for their actions, and a button with words for every other action. The editor has a
+// list of cards for each pile. Text: words NAME=VALUE in any order; a pile lists card codes with numbers, `S1*5,S2*7`; on the table !
+// marks a used card.
 
 import { h, sentence } from "../dom.js";
 import { tint } from "../tint.js";
@@ -25,7 +25,7 @@ const MORE_PILES = {
   look: ["Looked at", "SWEFNCGD"],
   down: ["Face-down on the table", "SWEFNCGD"],
 };
-const HOMES = ["stack", "hazards", "aging"]; // where cards begin the game: that such a pile is empty has to be said
+const HOMES = ["stack", "hazards", "aging"]; // the cards' first piles: a text must say that such a pile is empty
 const IN_ORDER = ["active", "top", "bottom", "look"];
 const NUMBERS = { life: "Life", free: "Free cards drawn" };
 const FIELDS = { pirates: "Pirates (P1 to P10)", fought: "Fought", beaten: "Beaten" };
@@ -52,7 +52,7 @@ const ASKS = {
   won: "Won",
   lost: "Lost",
 };
-const SAID = /^(pirate|hazard (?!discard)|first:|second:|fight: total|next card|removal points|final score)/; // lines of the board for people
+const SAID = /^(pirate|hazard (?!discard)|first:|second:|fight: total|next card|removal points|final score)/; // lines of the board that are shown
 
 const wordsOf = (text) =>
   Object.fromEntries(
@@ -68,32 +68,32 @@ const each = (value = "", name = "") => cardsIn(value, name).flatMap(([token, n]
 export const outcomeTitle = (name) => CARDS[name] ?? name;
 
 export function makeBoard(host, about, act) {
-  /** Returns a card; a button where something may be done with it. */
+  /** Returns a card, as a button if it has an action. */
   function card(token, state, marks, name) {
     const code = /^[A-Z]\d+/.exec(token)[0],
       [, title, value, what = ""] = /^(.*?) (-?\d+)(?: \((.*)\))?$/.exec(CARDS[code]);
-    const told = state.words[name],
+    const words = state.words[name],
       worth = marks.worths?.[name];
-    const does = told
+    const does = words
       ?.replace(CARDS[code], "")
       .replace(/ on the (left|right)/, "")
       .replace(/\s+/g, " ")
       .trim();
     return h(
-      told ? "button" : "div",
+      words ? "button" : "div",
       {
         class: ["card", /[GD]/.test(code[0]) && "aging", token.includes("!") && "used", token.includes("^") && "doubled", marks.best === name && "best"]
           .filter(Boolean)
           .join(" "),
-        "data-action": told ? name : null,
-        disabled: told && !marks.live,
-        onclick: told ? () => act(name) : null,
-        style: told && tint(marks.shares?.[name]) ? `background:${tint(marks.shares[name])}` : null,
+        "data-action": words ? name : null,
+        disabled: words && !marks.live,
+        onclick: words ? () => act(name) : null,
+        style: words && tint(marks.shares?.[name]) ? `background:${tint(marks.shares[name])}` : null,
       },
       h("b", {}, value),
       h("span", {}, title),
       h("small", {}, [what, token.includes("^") && "doubled", token.includes("!") && "used"].filter(Boolean).join(", ")),
-      told && h("em", {}, does, worth ? ` ${worth.replace(" ", "\u00a0")}` : ""),
+      words && h("em", {}, does, worth ? ` ${worth.replace(" ", "\u00a0")}` : ""),
     );
   }
   const row = (title, tokens, state, marks, first) =>
@@ -187,14 +187,14 @@ export function makeBoard(host, about, act) {
   return { show: (state, marks) => show({ words: {}, ...state }, marks) };
 }
 
-/** Returns a card in words: its name, and how it lies on the table. */
+/** Returns a card in words: its name and its state on the table. */
 function titleOf(token) {
   const [, code, used, by] = /^([A-Z]\d+)(!?)(\^.*)?$/.exec(token) || [];
   if (!CARDS[code]) return token;
   return [CARDS[code], used && "used", by && `doubled${by.length > 1 ? ` by ${by.slice(1)}` : ""}`].filter(Boolean).join(", ");
 }
 
-/** Returns a pile's cards: [[code and marks, number]]; those of a pile in order one by one. */
+/** Returns a pile's cards: [[code and marks, number]], one by one if the pile is ordered. */
 function cardsIn(value, name) {
   const listed =
     value === "none"
@@ -209,13 +209,13 @@ function cardsIn(value, name) {
   return IN_ORDER.includes(name) ? listed.flatMap(([token, n]) => Array.from({ length: n }, () => [token, 1])) : listed;
 }
 
-/** Returns a pile as the word of a text has it. */
+/** Returns a pile as the value of its word. */
 function written(cards, name) {
   const left = cards.filter(([, n]) => n > 0).map(([token, n]) => (n > 1 ? `${token}*${n}` : token));
   return left.join(",") || (HOMES.includes(name) ? "none" : "");
 }
 
-/** Returns one pile to set up: its cards by name, each with - and +, a list to add others from, and the same as text. */
+/** Returns the editor of a pile: its cards with - and +, a list of cards to add, and the pile as text. */
 function pileEditor(words, name, [title, letters], tell) {
   const head = h("h3", {}),
     list = h("ul", {});
@@ -238,11 +238,11 @@ function pileEditor(words, name, [title, letters], tell) {
   }
   function change(cards, k, by) {
     const token = cards[k][0],
-      own = list.querySelector(":focus")?.dataset.by;
+      pressed = list.querySelector(":focus")?.dataset.by;
     if (by > 0 && IN_ORDER.includes(name)) cards.splice(k + 1, 0, [token, 1]);
     else cards[k][1] += by;
     take(written(cards, name));
-    if (own) (list.querySelector(`[data-card="${token}"] [data-by="${own}"]`) || adding).focus();
+    if (pressed) (list.querySelector(`[data-card="${token}"] [data-by="${pressed}"]`) || adding).focus();
   }
   function add(code) {
     const cards = cardsIn(words[name] || "", name),
@@ -323,7 +323,7 @@ export function makeEditor(host, about, text, changed) {
       " ",
       Object.entries(FIELDS).map(field),
     ),
-    h("p", { class: "quiet" }, "A card that lies nowhere has left the game."),
+    h("p", { class: "quiet" }, "Cards that are in no pile have left the game."),
     piles(PILES),
     h(
       "details",

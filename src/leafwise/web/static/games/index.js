@@ -1,19 +1,19 @@
-// Which module draws a game. A module exports
+// The modules that draw the games. A module exports
 //
 //   makeBoard(host, about, act) -> {show(state, marks)}
-//       Puts the board into the element `host`. `about` is the answer of /api/game. `act(name)` is to be called when a person
-//       chooses a legal action, or an outcome where chance is told by hand. `show` draws a state (the answer of /api/state, whose
-//       `text` is the position in the game's own words) with
-//         marks.worths   {action: what it is worth as people read it}, or null
-//         marks.shares   {action: 1 for the best, 0 and less for a blunder}, or null: how an action is coloured
+//       Adds the board to the element `host`. `about` is the answer of /api/game. The board calls `act(name)` when a person chooses
+//       a legal action, or an outcome of chance by hand. `show` draws a state (the answer of /api/state, whose `text` is the
+//       position in the game's own words) with
+//         marks.worths   {action: its value as text}, or null
+//         marks.shares   {action: 1 for the best, 0 and less for a blunder}, or null: colours of actions
 //         marks.best     name of the best action, or null
-//         marks.line     names of moves and acts of chance to come (arrows or numbers), or []
-//         marks.last     the steps since the last decision that was shown: [{name, player, odds?}]
-//         marks.live     whether clicks are welcome
+//         marks.line     names of later moves and outcomes of chance (arrows or numbers), or []
+//         marks.last     the steps from the last decision on: [{name, player, odds?}]
+//         marks.live     whether the board takes clicks
 //       A board with keys of its own listens on `host` and makes it focusable.
 //   makeEditor(host, about, text, changed) -> {}   (optional)
-//       A board that is set up by hand; calls changed(text) after every change. The server says whether the text is a position.
-//   outcomeTitle(name, stage)  what chance did, in words (optional)
+//       A board to set up by hand; calls changed(text) after every change. The server checks the text.
+//   outcomeTitle(name, stage)  an outcome of chance in words (optional)
 //   players      names of the players in order (optional)
 //   variants     short id -> title (optional)
 //
@@ -47,17 +47,17 @@ const VARIANTS = {
   FridayLevel4: "Level 4",
 };
 
-/** Returns the module of a game. */
+/** Loads the module of a game. */
 export function gameModule(name) {
   return load(MODULES[name] || (() => import("./any.js")));
 }
 
-/** Returns what people call a variant. */
+/** Returns the title of a variant. */
 export function variantTitle(short, options) {
-  const told = Object.entries(options)
+  const listed = Object.entries(options)
     .map(([name, value]) => `${name} ${value}`)
     .join(", ");
-  return VARIANTS[short] || told || "play";
+  return VARIANTS[short] || listed || "play";
 }
 
 /** Returns the title of a page about a variant, of which `about` is the answer of /api/game. */

@@ -1,5 +1,5 @@
 // Threes: sixteen cells, moved by swipes, arrow keys or the arrows at the sides.
-// Text: four rows of tiles, `next=` the tile shown, `deck=` the 1s, 2s and 3s not yet drawn.
+// Text: four rows of tiles, `next=` the shown tile, `deck=` the 1s, 2s and 3s left in the deck.
 
 import { h, svg } from "../dom.js";
 import { paletteEditor } from "../editor.js";
@@ -20,7 +20,7 @@ export function read(text) {
   return { cells: words.trim().split(/[\s/]+/), next: named.next || "", deck: named.deck || "4,4,4", named };
 }
 
-/** Returns how a tile is painted: [background, ink]. */
+/** Returns the colours of a tile: [background, ink]. */
 export const paint = (tile) => COLOURS[tile] || (tile === "0" ? ["#c9d9d6", "#c9d9d6"] : ["#fff", "#26322b"]);
 
 function tileAt(x, y, size, tile, fresh) {

@@ -1,5 +1,5 @@
-// Trap: a duel on a grid. Clicks on the cell to move to or to throw at; arrow keys and Enter do the same.
-// Rows and columns count from 0, as names of throws do. Text: rows from the top, `.` free, `#` a trap, 1 and 2 the players; turn=N, throw, throw=ROW,COLUMN.
+// Trap: a duel on a grid. Click the cell to move to or to throw at, or use the arrow keys and Enter. Rows and columns count from 0.
+// Text: rows from the top, `.` free, `#` a trap, 1 and 2 the players; then turn=N, throw, throw=ROW,COLUMN.
 
 import { h, svg } from "../dom.js";
 import { paletteEditor } from "../editor.js";
@@ -25,7 +25,7 @@ function placeOf(rows, mark) {
   return [row, rows[row].indexOf(mark)];
 }
 
-/** Returns the cell that an action is about, [row, column], for the player who acts. */
+/** Returns the target cell of an action, [row, column], for the player who acts. */
 function cellOf(name, state, rows) {
   if (name.includes(",")) return name.split(",").map(Number);
   const [row, column] = placeOf(rows, String(state.player)),
@@ -102,7 +102,7 @@ export function makeBoard(host, about, act) {
 
   let landing = null;
 
-  /** Returns the arrow of a player's step; that of a reply is in the colour of who makes it. */
+  /** Returns the arrow of a player's step; a reply has the colour of its player. */
   function stepArrow(rows, name, player, isReply = false) {
     const [row, column] = placeOf(rows, String(player)),
       [dy, dx] = STEPS[name];

@@ -1,4 +1,4 @@
-// Trilobite (Connect Four): an upright board of columns. Clicks on a column, keys 1 to 9 and the arrow keys with Enter.
+// Trilobite (Connect Four): an upright board of columns. Click a column, or use the keys 1 to 9, or the arrow keys and Enter.
 // Text: rows from the top, `x` the first player's chips, `o` the other's.
 
 import { h, svg } from "../dom.js";
@@ -12,7 +12,7 @@ const COLOURS = { x: "#d8433b", o: "#f2c230", ".": "#f6f7f4" };
 
 const rowsOf = (text) => text.split("/");
 
-/** Returns the cells of the first line of k alike, [[row, column], ...], or null. */
+/** Returns the cells of the first line of k equal chips, [[row, column], ...], or null. */
 export function winningLine(rows, k) {
   for (const [dy, dx] of [
     [0, 1],
@@ -30,14 +30,14 @@ export function winningLine(rows, k) {
   return null;
 }
 
-/** Returns how a game was won, for the sentence that says who. */
+/** Returns how a game was won, to follow the winner's name. */
 export const how = (state, about) =>
   winningLine(rowsOf(state.text), about.option_values.k) ? ` with ${about.option_values.k} in a row` : ": the board is full";
 
 export function makeBoard(host, about, act) {
   let state = null,
     marks = null,
-    at = -1; // the cursor is seen from the first arrow key on
+    at = -1; // the cursor appears at the first arrow key
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
     if (!state || !marks.live) return;
@@ -98,7 +98,7 @@ export function makeBoard(host, about, act) {
     return group;
   }
 
-  /** Numbers of the principal line in the cells where its chips would lie. */
+  /** Returns the numbers of the principal variation in the cells of its chips. */
   function line(rows) {
     const heights = [...rows[0]].map((_, x) => rows.filter((row) => row[x] !== ".").length);
     const group = svg("g", { class: "line" });

@@ -1,5 +1,5 @@
-// Analyse: any position, set up, pasted or reached by moves; values on the board as the search deepens, two leaves side by side,
-// the exact answer where a solver knows it, chance with its odds.
+// Analyse: any position, set up, pasted or reached by moves. Values on the board as the search deepens, two leaves side by side, exact
+// values if there is a solver, chance with its probabilities.
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
@@ -8,29 +8,29 @@ import { betweenClicks, complain, h, offered, select, sentence, trying } from ".
 import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
-import { actionsOf, analyse, byTurns, exactMarks, solve, withDifference } from "../thinking.js";
+import { actionsOf, analyse, byTurns, exactMarks, solve, withDifference } from "../analysis.js";
 import { optionsForm } from "../variants.js";
 import { moveItems, resultInWords } from "./play.js";
 
 const SECONDS = { 2: "2 s", 5: "5 s", 15: "15 s", 60: "60 s" };
-const STAGES = { loading: "loading the search, which is compiled where it is new …", waiting: "waiting for a free process …" };
+const STAGES = { loading: "loading the search; a new one is compiled …", waiting: "waiting for a free process …" };
 const EXACT_SECONDS = 10;
 const MOST_ROWS = 60;
 
 export const title = ({ game }) => `Analyse ${game}`;
 
-export async function open(main, told) {
-  const session = await Session.open(told, null);
-  session.startGiven = Boolean(told.start);
-  if (session.state.player === "chance" && !session.steps.length && !told.start) {
-    // the start of a game that begins with chance
+export async function open(main, target) {
+  const session = await Session.open(target, null);
+  session.startGiven = Boolean(target.start);
+  if (session.state.player === "chance" && !session.steps.length && !target.start) {
+    // a game that begins with chance
     session.seed = newSeed();
     session.state = await session.tell(session.first, [], 0);
     if (session.about.reads === false) session.steps = session.state.steps;
     else [session.first, session.startGiven] = [session.state.text, true];
     session.seed = null;
   }
-  const page = new AnalysePage(main, session, { l: "best", k: "", d: "5", ...told.more });
+  const page = new AnalysePage(main, session, { l: "best", k: "", d: "5", ...target.more });
   page.build();
   page.changed();
   return () => page.stop();
@@ -44,13 +44,13 @@ class AnalysePage {
   constructor(main, session, more) {
     Object.assign(this, { main, session, more });
     this.running = new AbortController();
-    this.written = ""; // what the page itself wrote into the field of the position
+    this.written = ""; // the last text that the page wrote to the position's field
     this.show = betweenClicks(() => this.draw());
     this.clear();
   }
 
   clear() {
-    this.found = { a: null, b: null, exact: null };
+    this.answers = { a: null, b: null, exact: null };
     this.notes = { a: "", b: "", exact: "" };
   }
 
@@ -66,7 +66,7 @@ class AnalysePage {
     document.title = `${titleOf(about)}: analysis – Leafwise`;
     this.board = module.makeBoard(host, about, (name) => this.act(name));
     this.status = h("p", { class: "status", id: "status" });
-    this.spoken = h("p", { class: "unseen", role: "status" }); // the end of an analysis, not each of its ticks
+    this.spoken = h("p", { class: "unseen", role: "status" }); // for screen readers: only the end of an analysis
     this.chance = h("div", { id: "chance" });
     this.scale = evaluationBar(about, module);
     this.table = h("div", { id: "values" });
@@ -78,7 +78,7 @@ class AnalysePage {
     this.halt = h("button", { onclick: () => this.stop(), id: "halt" }, "Stop");
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
-    this.rows = "turns"; // of the table, where people think in whole turns
+    this.rows = "turns"; // rows of the table, in games with whole turns
     this.main.append(
       h("h1", {}, `${titleOf(about)}: analysis`),
       h(
@@ -138,22 +138,22 @@ class AnalysePage {
     this.tellText();
   }
 
-  /** Writes the position into its field, but never over what somebody wrote there. */
+  /** Writes the position to its field, unless the user changed the field. */
   tellText() {
     if (this.text.value === this.written) this.written = this.text.value = this.session.state.text;
   }
 
-  /** Takes a text as the position; the server says what is wrong with it. */
+  /** Uses a text as the position; the server reports what is wrong with it. */
   async use(text) {
     complain("");
     this.text.value = text;
     const { session } = this,
-      number = (this.asked = (this.asked || 0) + 1);
-    const told = await session.tell(text, [], 0, false).catch((problem) => {
-      if (number === this.asked) throw problem;
+      number = (this.lastRequest = (this.lastRequest || 0) + 1);
+    const answer = await session.tell(text, [], 0, false).catch((problem) => {
+      if (number === this.lastRequest) throw problem;
     });
-    if (number !== this.asked) return; // a newer text was taken meanwhile
-    Object.assign(session, { state: told, first: told.text, steps: [], startGiven: true });
+    if (number !== this.lastRequest) return; // a newer text is in use
+    Object.assign(session, { state: answer, first: answer.text, steps: [], startGiven: true });
     this.written = text;
     this.changed();
   }
@@ -170,7 +170,7 @@ class AnalysePage {
     return undefined;
   }
 
-  /** Plays actions one after another: one, or those of a whole turn. */
+  /** Plays an action, or the actions of a whole turn. */
   act(...names) {
     return trying(async () => {
       for (const name of names) await this.session.play(name);
@@ -182,7 +182,7 @@ class AnalysePage {
     return trying(() => this.session.goBack(() => this.session.steps.length - 1).then(() => this.moved()));
   }
 
-  /** Shows another position, in an open editor too. */
+  /** Shows a new position, also in an open editor. */
   moved() {
     this.written = this.text.value;
     this.changed();
@@ -193,7 +193,7 @@ class AnalysePage {
     this.stop();
     this.clear();
     complain("");
-    keepAddress({ page: "analyse", ...this.session.told, more: this.more });
+    keepAddress({ page: "analyse", ...this.session.addressFields, more: this.more });
     this.running = new AbortController();
     this.show();
     if (!this.session.state.over) trying(() => this.think(this.running.signal));
@@ -219,7 +219,7 @@ class AnalysePage {
         leaf,
         Number(more.d),
         (answer) => {
-          this.found[key] = answer;
+          this.answers[key] = answer;
           this.show();
         },
         (stage) => {
@@ -232,14 +232,14 @@ class AnalysePage {
       session.about.has_solver &&
       state.player !== "chance" &&
       solve(variant, state.text, EXACT_SECONDS, signal).then(
-        (found) => {
-          this.found.exact = found;
-          this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
+        (answer) => {
+          this.answers.exact = answer;
+          this.notes.exact = answer?.complete ? "" : "the exact solver needs longer";
           this.show();
         },
         (problem) => {
           if (/exact solver/.test(problem.message))
-            session.about.has_solver = false; // none for this variant
+            session.about.has_solver = false; // there is none for this variant
           else if (problem.name !== "AbortError") this.notes.exact = problem.message;
         },
       );
@@ -248,7 +248,7 @@ class AnalysePage {
       this.tick(begun);
       this.spoken.textContent = this.status.textContent;
     } catch (problem) {
-      if (problem.name !== "AbortError" && !this.found.a) this.status.textContent = "No answer.";
+      if (problem.name !== "AbortError" && !this.answers.a) this.status.textContent = "No answer.";
       throw problem;
     } finally {
       clearInterval(clock);
@@ -257,7 +257,7 @@ class AnalysePage {
   }
 
   tick(begun) {
-    const { a } = this.found,
+    const { a } = this.answers,
       notes = Object.values(this.notes).filter(Boolean).join("; ");
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     this.status.textContent = a
@@ -265,14 +265,14 @@ class AnalysePage {
       : `Searching … ${seconds} s ${notes && `· ${notes}`}`;
   }
 
-  /** Returns for whom a value is, in two-player games. */
+  /** Returns whose value it is, in two-player games. */
   whose(player) {
     const { about, module } = this.session;
     return about.players === 1 || !player ? "" : ` for ${(module.players || ["player 1", "player 2"])[player - 1]}`;
   }
 
   marks() {
-    const { a, b, exact } = this.found;
+    const { a, b, exact } = this.answers;
     const answer = this.shownBy === "b" && b ? b : a;
     if (exact?.complete && (this.shownBy === "exact" || !answer)) return exactMarks(exact);
     return answer && answer.best ? answer : {};
@@ -292,20 +292,20 @@ class AnalysePage {
       );
     this.back.disabled = !session.steps.length;
     const here = { game: session.about.game, options: session.variant.options, start: state.text };
-    this.playLink.href = address({ page: "play", ...(session.about.reads === false ? session.told : here) });
+    this.playLink.href = address({ page: "play", ...(session.about.reads === false ? session.addressFields : here) });
     this.list.replaceChildren(...moveItems(session.steps, session.module));
     this.tellText();
     this.showTable();
   }
 
-  /** Shows the chance on the bar, that of the exact answer before the leaf's. */
+  /** Shows the chance to win on the bar: the exact one, else the leaf's. */
   showChance() {
-    const { a, exact } = this.found;
+    const { a, exact } = this.answers;
     this.scale.show(exact?.complete ? { player: exact.player, chance: (exact.value + 1) / 2 } : a);
   }
 
   showTable() {
-    const { a, b, exact } = this.found,
+    const { a, b, exact } = this.answers,
       { more } = this;
     const columns = [["a", more.l, a], more.k && ["b", more.k, b], exact?.complete && ["exact", "exact", exactMarks(exact)]].filter(
       (one) => one && one[2]?.worths,
@@ -325,7 +325,7 @@ class AnalysePage {
         ),
       );
     if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
-    if (columns.some(([, , told]) => told.turns)) {
+    if (columns.some(([, , answer]) => answer.turns)) {
       this.drawnBy.append(
         select(
           "In the table",
@@ -342,13 +342,13 @@ class AnalysePage {
       );
       if (this.rows === "turns") for (const column of columns) column[2] = byTurns(column[2]);
     }
-    const told = columns.find(([key]) => key === drawn)[2],
-      depth = (key, told) => (this.rows === "turns" && told.turn_depth) || this.found[key].depth,
-      order = told.action_values;
-    const names = Object.keys(told.worths).sort((x, y) => order[y] - order[x]);
+    const shown = columns.find(([key]) => key === drawn)[2],
+      depth = (key, answer) => (this.rows === "turns" && answer.turn_depth) || this.answers[key].depth,
+      order = shown.action_values;
+    const names = Object.keys(shown.worths).sort((x, y) => order[y] - order[x]);
     const lines = columns
-      .filter(([, , told]) => told.line?.length)
-      .map(([, name, told]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line_words?.join(" · ") ?? told.line.join(" ")));
+      .filter(([, , answer]) => answer.line?.length)
+      .map(([, name, answer]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), answer.line_words?.join(" · ") ?? answer.line.join(" ")));
     this.table.replaceChildren(
       ...lines,
       h(
@@ -364,7 +364,7 @@ class AnalysePage {
               "tr",
               {},
               h("th", { scope: "col" }, "Move"),
-              columns.map(([key, name, told]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${depth(key, told)}`))),
+              columns.map(([key, name, answer]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${depth(key, answer)}`))),
             ),
           ),
           h(
@@ -374,9 +374,9 @@ class AnalysePage {
               h(
                 "tr",
                 {},
-                h("th", { scope: "row" }, h("button", { onclick: () => this.act(...actionsOf(told, name)) }, this.session.state.words?.[name] ?? name)),
-                columns.map(([, , told]) =>
-                  h("td", { class: told.best === name ? "best" : null }, withDifference(told.worths[name] ?? "", told.differences?.[name])),
+                h("th", { scope: "row" }, h("button", { onclick: () => this.act(...actionsOf(shown, name)) }, this.session.state.words?.[name] ?? name)),
+                columns.map(([, , answer]) =>
+                  h("td", { class: answer.best === name ? "best" : null }, withDifference(answer.worths[name] ?? "", answer.differences?.[name])),
                 ),
               ),
             ),

@@ -1,6 +1,5 @@
-// The companion of Threes: follows a game on a phone by the game's own companion (/api/follow), which counts the deck. One tap says where
-// the tile entered, one what comes next; where only one thing is possible nobody is asked. The swipe is the recommended one, unless
-// another is swiped or tapped on the board.
+// The companion of Threes follows a game on a phone with /api/follow, which counts the deck. One tap tells where the tile entered, and
+// one the next tile, unless only one is possible. The swipe is the recommended one, unless another is made on the board.
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
@@ -8,18 +7,18 @@ import { betweenClicks, complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
 import { hintList } from "../hints.js";
-import { analyse } from "../thinking.js";
+import { analyse } from "../analysis.js";
 
 const SECONDS = 1.0;
 const START = "0 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0";
-const FULL_DECK = " deck=4,4,4"; // of the editor: left out where it was not changed, so that the companion counts the deck of a new game
+const FULL_DECK = " deck=4,4,4"; // the editor's default: omitted, so that the companion counts the deck of a new game
 
 export const title = () => "Threes on a phone";
 
-export async function open(main, told) {
-  const page = new Companion(main, told);
-  page.about = await ask("api/game", { game: "threes", options: told.options });
-  if (told.start) await page.follow({ text: told.start, moves: told.moves });
+export async function open(main, target) {
+  const page = new Companion(main, target);
+  page.about = await ask("api/game", { game: "threes", options: target.options });
+  if (target.start) await page.follow({ text: target.start, moves: target.moves });
   else page.setUp();
   return () => page.end();
 }
@@ -29,8 +28,8 @@ class Companion {
   /** @type {any} the answer of /api/game */ about;
   /** @type {any} that of /api/follow */ now;
 
-  constructor(main, told) {
-    Object.assign(this, { main, now: { options: told.options, first: "", moves: [], state: null }, running: new AbortController() });
+  constructor(main, target) {
+    Object.assign(this, { main, now: { options: target.options, first: "", moves: [], state: null }, running: new AbortController() });
     this.show = betweenClicks(() => this.draw());
     this.keys = (event) => {
       if (event.key === "u") this.undo();
@@ -43,7 +42,7 @@ class Companion {
     removeEventListener("keydown", this.keys);
   }
 
-  /** Asks for the board that the game begins with. */
+  /** Shows the editor for the first board. */
   setUp() {
     let text = `${START} next=1${FULL_DECK}`;
     const editor = h("div", {});
@@ -52,7 +51,7 @@ class Companion {
     });
     this.main.replaceChildren(
       h("h1", {}, "Follow a game of Threes"),
-      h("p", {}, "Choose a tile, tap the cells where it lies, then say which tile comes next. In a new game (nine tiles) the deck is counted for you."),
+      h("p", {}, "Choose a tile, tap its cells, then enter the next tile. In a new game (nine tiles) the page counts the deck."),
       editor,
       h(
         "p",
@@ -62,13 +61,13 @@ class Companion {
     );
   }
 
-  /** Begins with what /api/follow answers to `what`: a board that was typed, or a game under way. */
+  /** Begins with the answer of /api/follow to `what`: a typed board, or a game in progress. */
   async follow(what) {
-    const found = await ask("api/follow", { game: "threes", options: this.now.options, ...what });
+    const answer = await ask("api/follow", { game: "threes", options: this.now.options, ...what });
     this.host = h("div", { class: "host" });
     this.board = threes.makeBoard(this.host, this.about, (name) => this.swipe(name));
     this.advice = h("p", { class: "status big", "aria-live": "polite", id: "status" });
-    this.asked = h("div", { id: "asked" });
+    this.questions = h("div", { id: "asked" });
     this.hints = h("div", { id: "hints" });
     this.back = h("button", { onclick: () => trying(() => this.undo()), id: "undo" }, "Undo");
     this.main.replaceChildren(
@@ -76,7 +75,7 @@ class Companion {
         "div",
         { class: "companion" },
         this.advice,
-        this.asked,
+        this.questions,
         h(
           "div",
           { class: "buttons" },
@@ -88,29 +87,29 @@ class Companion {
         this.hints,
       ),
     );
-    this.changed(found);
+    this.changed(answer);
   }
 
-  /** Returns where the game of an answer stands after a line. Its last position says all, so that a long game takes no longer. */
+  /** Returns the game of an answer after a line. It sends only the last position, so that long games take no longer. */
   async after({ options, first, moves, state }, line, signal) {
-    const found = await ask("api/follow", { game: "threes", options, text: state.text, line }, signal);
-    return { ...found, first, moves: [...moves, ...found.moves] };
+    const answer = await ask("api/follow", { game: "threes", options, text: state.text, line }, signal);
+    return { ...answer, first, moves: [...moves, ...answer.moves] };
   }
 
-  /** Goes on from an answer of /api/follow. */
+  /** Continues with an answer of /api/follow. */
   changed(now) {
     Object.assign(this, { now, taking: null });
     const { options, first, moves, state, question } = now;
     this.running.abort();
     this.running = new AbortController();
     complain("");
-    const told = { game: "threes", options, start: first, moves };
-    keepAddress({ page: "companion", ...told });
+    const target = { game: "threes", options, start: first, moves };
+    keepAddress({ page: "companion", ...target });
     this.back.disabled = !moves.length;
-    document.getElementById("analyse").setAttribute("href", address({ page: "analyse", ...told }));
+    document.getElementById("analyse").setAttribute("href", address({ page: "analyse", ...target }));
     this.marks = {};
     this.show();
-    this.asked.replaceChildren();
+    this.questions.replaceChildren();
     if (state.over) this.advice.textContent = `Game over: ${state.points.toLocaleString("en")} points (${question.asks})`;
     else if (state.player === "chance") this.askChance(now);
     else trying(() => this.advise(this.running.signal));
@@ -132,11 +131,11 @@ class Companion {
     );
   }
 
-  /** Tells the best swipe as the search finds it, and asks what entered after it. */
+  /** Shows the best swipe of the search, and asks where the next tile enters. */
   async advise(signal) {
     const { options, state } = this.now;
     this.advice.textContent = "…";
-    let asked = "";
+    let lastBest = "";
     await analyse(
       { game: "threes", options },
       state.text,
@@ -146,34 +145,34 @@ class Companion {
         this.marks = { ...answer, line: [] };
         this.advice.textContent = `Swipe ${answer.best.toUpperCase()}: ${answer.unit} ${answer.worth}${answer.no_unit && `; ${answer.no_unit}`}`;
         this.show();
-        if (answer.best === asked) return;
-        asked = answer.best;
+        if (answer.best === lastBest) return;
+        lastBest = answer.best;
         trying(() => this.lookAhead(answer.best, signal));
       },
       (stage) => {
-        if (stage === "loading" && !asked) this.advice.textContent = "Loading the search …";
+        if (stage === "loading" && !lastBest) this.advice.textContent = "Loading the search …";
       },
       signal,
     ).catch((problem) => {
-      if (problem.name !== "AbortError" && !asked) this.advice.textContent = "No answer.";
+      if (problem.name !== "AbortError" && !lastBest) this.advice.textContent = "No answer.";
       throw problem;
     });
   }
 
-  /** Asks what happened after a swipe that was not taken down yet. */
+  /** Asks what happened after a swipe that is not recorded yet. */
   async lookAhead(name, signal) {
     const after = await this.after(this.now, name, signal);
     if (signal.aborted) return;
     if (after.state.player === "chance") this.askChance(after);
     else
-      this.asked.replaceChildren(
+      this.questions.replaceChildren(
         h(
           "div",
           { class: "buttons taps" },
           h(
             "button",
             {
-              // all that followed was the only thing possible
+              // everything that followed was forced
               class: "tap",
               "data-outcome": name,
               onclick: () => this.changed(after),
@@ -184,7 +183,7 @@ class Companion {
       );
   }
 
-  /** Another swipe than the recommended one, made on the board. */
+  /** Takes a swipe on the board instead of the recommended one. */
   swipe(name) {
     this.running.abort();
     this.running = new AbortController();
@@ -192,7 +191,7 @@ class Companion {
     trying(() => this.lookAhead(name, this.running.signal));
   }
 
-  /** Asks what chance did where an answer stands: that of the game, or one after the swipe that is recommended. */
+  /** Asks for the outcome of chance after an answer: that of the game, or that of the recommended swipe. */
   askChance(after) {
     const { state, question } = after;
     const take = (name) =>
@@ -203,11 +202,11 @@ class Companion {
       });
     if (state.stage === "draw") {
       if (after === this.now) this.advice.textContent = "What comes next?";
-      this.asked.replaceChildren(after === this.now ? "" : h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
-    } else this.asked.replaceChildren(h("p", { class: "quiet" }, "Tap where the new tile entered:"), entryBoard(state, question.choices, take));
+      this.questions.replaceChildren(after === this.now ? "" : h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
+    } else this.questions.replaceChildren(h("p", { class: "quiet" }, "Tap where the new tile entered:"), entryBoard(state, question.choices, take));
   }
 
-  /** Takes back the last tap, also one that is not answered yet. */
+  /** Takes back the last tap, even one without an answer yet. */
   async undo() {
     if (this.taking) return this.changed(this.now);
     const { options, first, moves } = this.now;
@@ -217,7 +216,7 @@ class Companion {
   }
 }
 
-/** Returns a button for each tile that may come next. */
+/** Returns a button for each possible next tile. */
 function nextButtons(choices, take) {
   return h(
     "div",
@@ -234,22 +233,22 @@ function nextButtons(choices, take) {
   );
 }
 
-/** Returns the board after the swipe, with a place to tap wherever the tile may have entered; with a bonus, one for each value. */
+/** Returns the board after the swipe, with buttons where the tile may have entered: one for each value of a bonus tile. */
 function entryBoard(state, choices, take) {
   const { cells } = read(state.text),
-    places = new Map();
+    byCell = new Map();
   for (const one of choices) {
     const [tile, place] = one.name.split("@"),
       [row, column] = place.split(",").map(Number),
       k = 4 * row + column;
-    places.set(k, [...(places.get(k) || []), { name: one.name, tile }]);
+    byCell.set(k, [...(byCell.get(k) || []), { name: one.name, tile }]);
   }
   return h(
     "div",
     { class: "entry", role: "group", "aria-label": "Where the tile entered" },
     cells.map((tile, k) => {
       const [back, ink] = paint(tile),
-        here = places.get(k);
+        here = byCell.get(k);
       if (!here) return h("span", { class: "cell", style: `background:${back};color:${ink}` }, tile === "0" ? "" : tile);
       return h(
         "span",

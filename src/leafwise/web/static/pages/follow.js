@@ -1,19 +1,19 @@
-// A game at a real table is followed: a tap or two letters say what happened there, and every option is told with what it is worth.
+// Follows a game at a real table: a tap or two letters tell what happened, and the page shows the value of every option.
 // The address holds the game: #/follow/GAME?o=OPTIONS&t=START&m=STEPS.
 
 import { address, keepAddress } from "../address.js";
 import { ask, stream } from "../api.js";
 import { gameModule } from "../games/index.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
-import { withDifference } from "../thinking.js";
+import { withDifference } from "../analysis.js";
 
-const LETTERS = 2; // typed letters after which the only card that fits is taken
-const SECONDS = 3; // that it thinks about a decision
-const GRACE = 500; // milliseconds in which the rest of a typed word is passed over
+const LETTERS = 2; // number of typed letters after which a single fitting choice is taken
+const SECONDS = 3; // of the search for a decision
+const GRACE = 500; // milliseconds in which further letters of a word are ignored
 
 export const title = () => "At the table";
 
-/** Whether what was typed stands for a choice: the beginning of its first word, or of its words one by one; a number last. */
+/** Whether a typed text matches a choice: the beginning of its words or their initials, then perhaps a number. */
 export function fits(typed, words) {
   const [, letters, digits] = /^([a-z ]*?)\s*(\d*)$/.exec(typed.toLowerCase()) || [];
   if (letters === undefined) return false;
@@ -24,10 +24,10 @@ export function fits(typed, words) {
   return names.join(" ").startsWith(letters) || (letters.length > 1 && initials.startsWith(letters));
 }
 
-export async function open(main, told) {
+export async function open(main, target) {
   let now = null,
     advice = null,
-    thinking = null,
+    searching = null,
     busy = false,
     deaf = 0;
   const leaving = new AbortController(),
@@ -51,7 +51,7 @@ export async function open(main, told) {
   });
   const undo = h("button", { onclick: takeBack }, "Undo");
   const analysis = h("a", { class: "button" }, "Analyse"),
-    rules = h("a", { class: "button", href: address({ page: "rules", game: told.game }) }, "Rules");
+    rules = h("a", { class: "button", href: address({ page: "rules", game: target.game }) }, "Rules");
   const again = h("button", { onclick: () => trying(() => begin()) }, "New game");
   const help = h("pre", { class: "legend" });
   main.append(
@@ -70,27 +70,27 @@ export async function open(main, told) {
       ),
     ),
   );
-  const board = (await gameModule(told.game)).makeBoard(picture, {}, () => {});
-  status.textContent = "Loading the game; the first time it is compiled …";
-  if (told.start) await show(await ask("api/follow", { game: told.game, options: told.options, text: told.start, moves: told.moves }));
+  const board = (await gameModule(target.game)).makeBoard(picture, {}, () => {});
+  status.textContent = "Loading the game; the first time it must be compiled …";
+  if (target.start) await show(await ask("api/follow", { game: target.game, options: target.options, text: target.start, moves: target.moves }));
   else await begin();
   return () => {
     leaving.abort();
-    thinking?.abort();
+    searching?.abort();
   };
 
-  /** Asks where the game begins. */
+  /** Asks for the first position. */
   async function begin() {
-    await show(await ask("api/follow", { game: told.game, options: {} }, leaving.signal));
+    await show(await ask("api/follow", { game: target.game, options: {} }, leaving.signal));
   }
 
-  /** Says what happened, or takes it back. */
+  /** Sends what happened, or an undo. */
   async function send(what) {
     if (busy) return;
     busy = true;
     try {
       complain("");
-      await show(await ask("api/follow", { game: told.game, options: now.options, text: now.first, moves: now.moves, ...what }, leaving.signal));
+      await show(await ask("api/follow", { game: target.game, options: now.options, text: now.first, moves: now.moves, ...what }, leaving.signal));
     } finally {
       busy = false;
     }
@@ -104,16 +104,16 @@ export async function open(main, told) {
     return trying(() => send({ line, best: advice?.best ?? "" }));
   }
 
-  async function show(found) {
-    thinking?.abort();
-    [now, advice] = [found, null];
-    keepAddress({ page: "follow", game: told.game, options: now.first ? now.options : {}, start: now.first, moves: now.moves });
+  async function show(answer) {
+    searching?.abort();
+    [now, advice] = [answer, null];
+    keepAddress({ page: "follow", game: target.game, options: now.first ? now.options : {}, start: now.first, moves: now.moves });
     typed.value = "";
     status.textContent = now.state?.over ? now.question.asks : `${now.state?.player === "chance" || !now.state ? "" : "You decide: "}${now.question.asks}`;
     last.textContent = now.told ? `Taken down: ${now.told}` : "";
     undo.disabled = !now.first;
     again.hidden = analysis.hidden = !now.first;
-    analysis.href = address({ page: "analyse", game: told.game, options: now.options, start: now.first, moves: now.moves });
+    analysis.href = address({ page: "analyse", game: target.game, options: now.options, start: now.first, moves: now.moves });
     help.textContent = now.help;
     legend.textContent = now.legend;
     legend.parentElement.hidden = !now.legend;
@@ -148,15 +148,15 @@ export async function open(main, told) {
   }
 
   async function think() {
-    thinking = new AbortController();
-    const own = now;
+    searching = new AbortController();
+    const start = now;
     for await (const { event, data } of stream(
       "api/follow-advice",
-      { game: told.game, options: now.options, text: now.state.text, seconds: SECONDS },
-      thinking.signal,
+      { game: target.game, options: now.options, text: now.state.text, seconds: SECONDS },
+      searching.signal,
     )) {
-      if (own !== now) return;
-      if (event === "stage" && data === "loading") notes.replaceChildren(h("li", {}, "loading the search; the first time it is compiled …"));
+      if (start !== now) return;
+      if (event === "stage" && data === "loading") notes.replaceChildren(h("li", {}, "loading the search; the first time it must be compiled …"));
       if (event === "answer") {
         advice = data;
         drawChoices();
@@ -167,10 +167,10 @@ export async function open(main, told) {
   function typing() {
     if (Date.now() < deaf) typed.value = "";
     const text = typed.value.trim();
-    const found = now.question.choices.filter((one) => fits(text, one.words));
-    if (text.length >= LETTERS && /[a-z]/i.test(text) && found.length === 1) {
+    const fitting = now.question.choices.filter((one) => fits(text, one.words));
+    if (text.length >= LETTERS && /[a-z]/i.test(text) && fitting.length === 1) {
       deaf = Date.now() + GRACE;
-      say(found[0].name);
+      say(fitting[0].name);
     } else drawChoices();
   }
 

@@ -1,4 +1,4 @@
-// Generated ships as they were exported: each a picture, with the command that makes it again.
+// The generated ships of an export: pictures, and the command that makes a ship again.
 
 import { get } from "../api.js";
 import { h } from "../dom.js";
@@ -10,7 +10,7 @@ export async function open(main) {
     presets = [...new Set(ships.map((one) => one.preset))];
   main.append(
     h("h1", {}, "Generated ships"),
-    h("p", {}, `${ships.length} ships as the generator makes them, from the smallest hulls to the largest. Its preset and seed make a ship again:`),
+    h("p", {}, `${ships.length} ships of the generator, from the smallest hulls to the largest. Preset and seed make a ship again:`),
     h("p", {}, h("code", {}, "leafwise ship gen --preset scout --seed 0 --svg ship.svg")),
     h(
       "p",

@@ -7,14 +7,14 @@ import { variantTitle } from "../games/index.js";
 import { forgetPlayed, played } from "../played.js";
 import { RULES, picture } from "../rules.js";
 
-/** Games with a page of their own: where a variant of options is built. */
+/** Games with a page of their own: options -> its address. */
 const PAGES = { starship: (options) => address({ page: "ship", more: options }) };
-/** Games that are played elsewhere and followed here: the page, and what it is called. */
+/** Games that can be followed: the page and its title. */
 const ELSEWHERE = { friday: ["follow", "Follow at a table"], threes: ["companion", "Follow on a phone"] };
 
 export const title = () => "Games";
 
-/** Returns the links that begin something with a game: its variants, what else there is, and `more`. */
+/** Returns the links of a game: its variants, other pages, and `more`. */
 export function ways({ game, ids }, ...more) {
   return [
     h(
@@ -45,7 +45,7 @@ export async function open(main) {
       games.map((one) => {
         const [name, about = ""] = one.title.split(/,(.*)/s),
           thumbnail = h("div", { class: `thumbnail ${one.game}` });
-        picture(thumbnail, one.game, one.svg).catch(() => thumbnail.remove()); // the page is whole without it
+        picture(thumbnail, one.game, one.svg).catch(() => thumbnail.remove()); // the page works without it
         return h(
           "li",
           {},
@@ -63,7 +63,7 @@ export async function open(main) {
   );
 }
 
-/** Returns the list of the games that were played in this browser, the newest first. */
+/** Returns the list of games played in this browser, newest first. */
 function recent(games) {
   const known = played().filter((one) => games.some(({ game }) => game === one.game));
   if (!known.length) return "";

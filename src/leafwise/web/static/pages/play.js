@@ -1,4 +1,4 @@
-// Play: people and players in any seats, undo, hints; the game is in the address at every moment.
+// Play: people and players in any seats, undo, hints. The address always holds the game.
 
 import { address, keepAddress } from "../address.js";
 import { ask, offers, stream } from "../api.js";
@@ -8,7 +8,7 @@ import { titleOf } from "../games/index.js";
 import { hintList } from "../hints.js";
 import { notePlayed } from "../played.js";
 import { Session, newSeed } from "../session.js";
-import { actionsOf, analyse, byTurns, exactMarks, solve } from "../thinking.js";
+import { actionsOf, analyse, byTurns, exactMarks, solve } from "../analysis.js";
 import { chanceByHand, oddsLine } from "../chance.js";
 import { optionsForm } from "../variants.js";
 
@@ -18,23 +18,23 @@ const HUMAN = "human",
 const HINT_SECONDS = { 1: "1 s", 3: "3 s", 10: "10 s", 30: "30 s" },
   BAR_SECONDS = 0.5;
 const SHOWN = 6, // moves of a line
-  MOST_SHARED = 8000; // characters of an address that other programs take
-/** A player that searches: its name without its time, and the time. */
+  MOST_SHARED = 8000; // maximum characters of an address for other programs
+/** The name of a player that searches: without its time, and the time. */
 const PACED = /^(search:.*),seconds=([\d.]+)$/;
 
 const STAGES = {
   waiting: "Waiting for a free process …",
   working: "Thinking …",
-  loading: "Thinking; a player that is new here is compiled first, which may take a minute …",
+  loading: "Thinking. A new player is compiled first, which may take a minute …",
 };
 
 export const title = ({ game }) => `Play ${game}`;
 
-export async function open(main, told) {
-  const more = { ...told.more };
+export async function open(main, target) {
+  const more = { ...target.more };
   more.s ||= String(newSeed());
-  const session = await Session.open(told, more.c === "hand" ? null : Number(more.s));
-  session.startGiven = Boolean(told.start);
+  const session = await Session.open(target, more.c === "hand" ? null : Number(more.s));
+  session.startGiven = Boolean(target.start);
   session.branches = more.b;
   const page = new PlayPage(main, session, more);
   page.build();
@@ -55,7 +55,7 @@ class PlayPage {
     this.ending = new AbortController();
     this.hint = null;
     this.turn = 0;
-    this.chosen = []; // what was clicked, until it is played
+    this.chosen = []; // clicks that are not played yet
     this.show = betweenClicks(() => this.draw());
     if (session.about.players === 2) {
       more.p1 ||= HUMAN;
@@ -125,7 +125,7 @@ class PlayPage {
     host.addEventListener(
       "keydown",
       (event) => {
-        // who looks back walks on by the arrows, also over a board with a cursor
+        // in a look back the arrow keys change the position, even on a board with a cursor
         if (!this.back || !/^Arrow(Left|Right)$/.test(event.key)) return;
         event.stopPropagation();
         event.preventDefault();
@@ -160,17 +160,17 @@ class PlayPage {
     );
   }
 
-  /** Returns the choice of who sits in a seat, and beside it of the time for one who searches. */
+  /** Returns the choice of the player of a seat, and of the time of a search. */
   seat(key, label) {
     const { about } = this.session,
       group = h("div", { class: "buttons" }),
       paces = new Map(),
       players = [];
-    for (const { name, title: said } of about.opponents) {
+    for (const { name, title: label } of about.opponents) {
       const [, base, pace] = PACED.exec(name) || [];
-      if (!base) players.push({ name, title: said });
+      if (!base) players.push({ name, title: label });
       else {
-        const [, search, time] = /^(.*), (.*)$/.exec(said);
+        const [, search, time] = /^(.*), (.*)$/.exec(label);
         if (!paces.has(base)) players.push({ name: base, title: `search: ${search}` });
         paces.set(base, [...(paces.get(base) || []), [pace, time]]);
       }
@@ -195,7 +195,7 @@ class PlayPage {
     return group;
   }
 
-  /** Returns the choices of help: how long a hint thinks, and whether the bar is shown. */
+  /** Returns the settings of help: time of a hint, and the evaluation bar. */
   help() {
     return h(
       "div",
@@ -225,7 +225,7 @@ class PlayPage {
     return [1, 2].filter((player) => this.more[`p${player}`] === HUMAN);
   }
 
-  /** Shows the position, and lets a player play if it is its turn. */
+  /** Shows the position, and lets a player move if it is its turn. */
   changed() {
     this.turn += 1;
     this.hint = null;
@@ -243,17 +243,17 @@ class PlayPage {
   }
 
   keepAddress() {
-    keepAddress({ page: "play", ...this.session.told, more: { ...this.more, b: this.session.branches } });
+    keepAddress({ page: "play", ...this.session.addressFields, more: { ...this.more, b: this.session.branches } });
   }
 
-  /** Notes the game among those that were played here, once a person has moved. */
+  /** Stores the game in the list of played games, once a person has moved. */
   note() {
     const { session } = this,
       { about, state } = session,
       moves = session.stops.length - 1;
     if (session.undoPoint(this.people) < 0) return;
     this.unkept.hidden = notePlayed({
-      id: `${about.game} ${JSON.stringify(session.variant.options)} ${this.more.s} ${session.told.start}`,
+      id: `${about.game} ${JSON.stringify(session.variant.options)} ${this.more.s} ${session.addressFields.start}`,
       game: about.game,
       title: titleOf(about),
       href: location.hash,
@@ -261,16 +261,16 @@ class PlayPage {
     });
   }
 
-  /** Tells on the bar what the position that is shown is worth. */
+  /** Shows the value of the shown position on the bar. */
   evaluate() {
-    this.judging?.abort();
+    this.evaluating?.abort();
     const { session, bar } = this,
       { about, variant } = session,
       state = this.back?.state ?? session.state,
       isOn = this.more.e === "1";
     if (!isOn || state.over) return bar.show(isOn ? ended(state, about) : null);
     if (state.player === "chance") return undefined;
-    const { signal } = (this.judging = new AbortController());
+    const { signal } = (this.evaluating = new AbortController());
     return trying(() =>
       analyse(
         variant,
@@ -284,7 +284,7 @@ class PlayPage {
     );
   }
 
-  /** Looks at an earlier position: `to` gets the number of the stop that is shown, and returns that of another one. */
+  /** Looks at another position: `to` maps the number of the shown stop to that of the new one. */
   go(to) {
     const { session } = this,
       { stops } = session,
@@ -318,14 +318,14 @@ class PlayPage {
     const at = back ? stops.indexOf(back.count) : stops.length - 1;
     this.status.textContent = back
       ? `Position after ${at} of ${stops.length - 1} moves${live ? "; a move from here begins another line" : ""}`
-      : this.hint?.says || this.says();
+      : this.hint?.says || this.statusText();
     this.hints.replaceChildren(...(!back && this.hint ? this.hinting(this.hint) : []));
     this.ended.replaceChildren(
       ...(state.over && !this.busy && offers("review")
         ? [
             h(
               "a",
-              { class: "button main", href: address({ page: "review", ...session.told, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) },
+              { class: "button main", href: address({ page: "review", ...session.addressFields, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) },
               "Analyse this game",
             ),
           ]
@@ -341,7 +341,7 @@ class PlayPage {
     this.buttons.undo.disabled = session.undoPoint(this.people) < 0;
     this.showOthers();
     this.buttons.hint.disabled = !live || Boolean(back);
-    const here = session.told;
+    const here = session.addressFields;
     this.links.replaceChildren(
       ...[
         h("a", { class: "button", href: address({ page: "analyse", ...here, more: {} }) }, "Analyse"),
@@ -368,7 +368,7 @@ class PlayPage {
     );
   }
 
-  /** Returns a button that says when what it does is done. */
+  /** Returns a button that shows `done` after its work. */
   telling(label, done, work) {
     return h(
       "button",
@@ -383,7 +383,7 @@ class PlayPage {
     );
   }
 
-  /** Returns the best moves of a hint with what they lack to the best, and the line that begins with it. */
+  /** Returns the best moves of a hint with differences from the best, and the principal variation. */
   hinting(hint) {
     const { about, module, state } = this.session,
       { line } = hint;
@@ -394,7 +394,7 @@ class PlayPage {
     ].filter(Boolean);
   }
 
-  /** Lists the ways that the game went before somebody went back and played on. */
+  /** Lists other lines of the game, from before a return to an earlier position. */
   showOthers() {
     const { session } = this,
       { about, steps, others } = session,
@@ -426,7 +426,7 @@ class PlayPage {
     );
   }
 
-  says() {
+  statusText() {
     const { about, module, state } = this.session;
     if (state.over) return this.busy ? "" : `Game over: ${resultInWords(state, about, module)}`;
     if (this.busy) return this.busy;
@@ -436,7 +436,7 @@ class PlayPage {
     return about.players === 2 ? `${(module.players || ["Player 1", "Player 2"])[state.player - 1]} to move${stage}` : `${points}Your move${stage}`;
   }
 
-  /** Plays what was clicked; a click while the one before is still on its way counts when that has arrived. */
+  /** Plays a clicked move; a click during a request is played after its answer. */
   act(name) {
     if (!this.sending) this.chosen.length = 0;
     this.chosen.push(name);
@@ -466,7 +466,7 @@ class PlayPage {
     }
   }
 
-  /** Goes back to the position that is looked at, to play on there; only looks at the next one where the game went on with this move. */
+  /** Returns the game to the shown earlier position; if the move is the one that followed, only shows the next position. */
   async leaveBack(name) {
     const { count } = this.back,
       { session } = this;
@@ -484,14 +484,14 @@ class PlayPage {
   }
 
   async letPlay() {
-    const own = this.turn,
+    const turn = this.turn,
       { session } = this;
-    const says = (text) => {
-      if (own !== this.turn) return;
+    const showStatus = (text) => {
+      if (turn !== this.turn) return;
       this.busy = text;
       this.show();
     };
-    says("Thinking …");
+    showStatus("Thinking …");
     try {
       const body = {
         ...session.variant,
@@ -499,13 +499,13 @@ class PlayPage {
         player: this.more[`p${session.state.player}`],
         seed: (Number(this.more.s) + session.steps.length) % 2 ** 53,
       };
-      const { action } = await ask("api/move", body, this.ending.signal, (stage) => says(STAGES[stage]));
-      if (own === this.turn) await session.play(action);
+      const { action } = await ask("api/move", body, this.ending.signal, (stage) => showStatus(STAGES[stage]));
+      if (turn === this.turn) await session.play(action);
     } catch (problem) {
-      says("");
+      showStatus("");
       throw problem;
     }
-    if (own === this.turn) this.changed();
+    if (turn === this.turn) this.changed();
   }
 
   async undo() {
@@ -516,13 +516,13 @@ class PlayPage {
 
   async showHint() {
     const { session } = this,
-      own = this.turn;
-    if (this.buttons.hint.disabled || this.hintAsked === own) return;
-    this.hintAsked = own;
+      turn = this.turn;
+    if (this.buttons.hint.disabled || this.hintAsked === turn) return;
+    this.hintAsked = turn;
     await trying(async () => {
       if (session.about.has_solver) {
-        const found = await solve(session.variant, session.state.text, EXACT_SECONDS, this.ending.signal).catch(() => null);
-        if (found?.complete) return this.hinted(own, { ...exactMarks(found), says: "Exact, by the solver" });
+        const solution = await solve(session.variant, session.state.text, EXACT_SECONDS, this.ending.signal).catch(() => null);
+        if (solution?.complete) return this.hinted(turn, { ...exactMarks(solution), says: "Exact, by the solver" });
       }
       await analyse(
         session.variant,
@@ -530,12 +530,12 @@ class PlayPage {
         "best",
         Number(this.more.h || 1),
         (answer, { best } = byTurns(answer)) =>
-          this.hinted(own, {
+          this.hinted(turn, {
             ...answer,
             says: `Best is ${session.state.words?.[best] ?? best}, ${answer.unit} ${answer.worth}, ${answer.depth} decisions deep${answer.no_unit && `; ${answer.no_unit}`}`,
           }),
         (stage) => {
-          if (own === this.turn && stage === "loading") this.status.textContent = "Loading the search …";
+          if (turn === this.turn && stage === "loading") this.status.textContent = "Loading the search …";
         },
         this.ending.signal,
       );
@@ -544,8 +544,8 @@ class PlayPage {
     this.hintAsked = null;
   }
 
-  hinted(own, marks) {
-    if (own !== this.turn) return;
+  hinted(turn, marks) {
+    if (turn !== this.turn) return;
     this.hint = marks;
     this.show();
   }
@@ -569,12 +569,12 @@ class PlayPage {
   end() {
     this.turn += 1;
     this.ending.abort();
-    this.judging?.abort();
+    this.evaluating?.abort();
     removeEventListener("keydown", this.keys);
   }
 }
 
-/** Returns the items of a list of moves, each with what chance did after it; `go(number)` shows the position after one, `at` is shown. */
+/** Returns the items of a list of moves with their chance; `go(number)` shows the position after a move, `at` is the shown one. */
 export function moveItems(steps, module, go = null, at = 0) {
   const items = [];
   let number = 0;
@@ -582,9 +582,9 @@ export function moveItems(steps, module, go = null, at = 0) {
     if (step.player === "chance") {
       if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.words ?? module.outcomeTitle?.(step.name) ?? step.name}`));
     } else {
-      const own = ++number,
-        told = `${own}. ${step.words ?? step.name}`;
-      items.push(h("li", {}, go ? h("button", { class: "move", "aria-current": own === at ? "step" : null, onclick: () => go(own) }, told) : told));
+      const move = ++number,
+        text = `${move}. ${step.words ?? step.name}`;
+      items.push(h("li", {}, go ? h("button", { class: "move", "aria-current": move === at ? "step" : null, onclick: () => go(move) }, text) : text));
     }
   }
   return items;
@@ -593,14 +593,14 @@ export function moveItems(steps, module, go = null, at = 0) {
 /** Returns a score with at most three decimals. */
 const brief = (points) => (Math.round(1000 * points) / 1000).toLocaleString("en");
 
-/** Returns what a position where a game is over is worth, as the evaluation bar takes it; null where that is no score but a chance. */
+/** Returns the value of a finished game for the evaluation bar; null if the bar shows a single player's chance. */
 function ended(state, about) {
   const [, winner] = /player ([12]) wins/.exec(state.result) || [];
   if (about.players === 2) return { player: 1, chance: winner ? Number(winner === "1") : 0.5 };
   return about.leaves[0]?.unit?.startsWith("chance") ? null : { unit: "final score", value_in_unit: state.points, worth: brief(state.points) };
 }
 
-/** Returns how a game ended, in the names of its players. */
+/** Returns the result of a game with the names of its players. */
 export function resultInWords(state, about, module) {
   if (about.players === 1) return `${brief(state.points)} points`;
   const winner = /player ([12]) wins/.exec(state.result);

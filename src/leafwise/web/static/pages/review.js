@@ -1,34 +1,34 @@
-// The curve of a game: what each move was worth and gave away, from a game played here or a pasted game file.
+// The curve of a game: value and loss of each move, for a game played here or a pasted game file.
 
 import { address } from "../address.js";
 import { ask, stream } from "../api.js";
 import { curve } from "../curve.js";
 import { complain, h, offered, select, sentence, trying } from "../dom.js";
 import { gameModule } from "../games/index.js";
-import { withDifference } from "../thinking.js";
+import { withDifference } from "../analysis.js";
 
 const PACES = { 0.05: "50 ms a move", 0.2: "200 ms a move", 1: "1 s a move" };
 
 export const title = ({ game }) => `Curve ${game}`;
 
-export async function open(main, told) {
-  const page = new ReviewPage(main, told);
+export async function open(main, target) {
+  const page = new ReviewPage(main, target);
   page.build();
-  if (told.game && told.moves.length) await page.fromAddress();
+  if (target.game && target.moves.length) await page.fromAddress();
   return () => page.running.abort();
 }
 
 class ReviewPage {
   /** @type {HTMLElement} */ main;
-  /** @type {any} an address, read */ told;
+  /** @type {any} an address, read */ target;
   /** @type {AbortController} */ running;
   /** @type {string} */ pace;
   /** @type {string} */ leaf;
   /** @type {any} the answer of /api/game */ about;
-  /** @type {any} what draws the game */ module;
+  /** @type {any} the game's module */ module;
 
-  constructor(main, told) {
-    Object.assign(this, { main, told, running: new AbortController(), pace: "0.2", leaf: "best" });
+  constructor(main, target) {
+    Object.assign(this, { main, target, running: new AbortController(), pace: "0.2", leaf: "best" });
   }
 
   build() {
@@ -43,7 +43,7 @@ class ReviewPage {
       h("h1", {}, "Curve of a game"),
       h(
         "details",
-        { open: !this.told.moves.length, id: "paste" },
+        { open: !this.target.moves.length, id: "paste" },
         h("summary", {}, "Paste a game file"),
         h("label", { for: "file" }, "Game file"),
         this.file,
@@ -57,7 +57,7 @@ class ReviewPage {
   }
 
   async fromAddress() {
-    const { game, options, start, moves, more } = this.told;
+    const { game, options, start, moves, more } = this.target;
     const players = [more.p1, more.p2].filter(Boolean);
     const body = { game, options, text: start, moves };
     await ask("api/game", { game, options });
@@ -66,7 +66,7 @@ class ReviewPage {
     await this.read(file);
   }
 
-  /** Reads a file's first game and has each of its moves judged. */
+  /** Reads a file's first game and reviews its moves. */
   async read(file) {
     complain("");
     this.running.abort();
@@ -87,39 +87,39 @@ class ReviewPage {
     };
     this.controls.replaceChildren(select("Leaf", leaves, this.leaf, again("leaf")), select("with", Object.entries(PACES), this.pace, again("pace")));
     this.decisions = this.game.steps.map((step, k) => ({ ...step, k })).filter((step) => step.player !== "chance");
-    this.judged = [];
+    this.reviewed = [];
     this.at = null;
     await this.goTo(0);
     for await (const { event, data } of stream("api/review", { file, leaf: this.leaf, seconds: Number(this.pace) }, signal)) {
       if (event === "stage") this.status.textContent = data === "working" ? "" : data === "loading" ? "Loading …" : "Waiting …";
       else if (event === "answer" && data.moves !== undefined) this.head = data;
       else if (event === "answer") {
-        this.judged.push(data);
+        this.reviewed.push(data);
         this.draw();
       }
     }
     this.draw(true);
   }
 
-  /** What the curve shows of a move: for two players the first one's chance, for one the score to come. */
+  /** Returns the value of a move on the curve: the first player's chance to win, or in a single-player game its own value. */
   worthOf(one, value) {
     return this.about.players === 2 && one.player === 2 && this.head.is_chance ? 1 - value : value;
   }
 
   draw(done = false) {
-    const { judged, head, about, module } = this;
+    const { reviewed, head, about, module } = this;
     const names = module.players || ["Player 1", "Player 2"];
-    this.status.textContent = done ? this.summary() : `Move ${judged.length} of ${head.moves}`;
+    this.status.textContent = done ? this.summary() : `Move ${reviewed.length} of ${head.moves}`;
     if (head.unit === null) {
       this.picture.replaceChildren(
         h(
           "p",
           {},
-          `The values of the leaf ${head.leaf} have no unit that people know, so there is no curve; what each move gave away is told in its own numbers.${head.no_unit && ` (${head.no_unit})`}`,
+          `The values of the leaf ${head.leaf} have no unit, so there is no curve. The losses of the moves are in its own numbers.${head.no_unit && ` (${head.no_unit})`}`,
         ),
       );
     } else {
-      const points = judged
+      const points = reviewed
         .filter((one) => one.best_value_in_unit !== null)
         .map((one) => ({
           x: one.move - 1,
@@ -127,8 +127,8 @@ class ReviewPage {
           blunder: one.blunder,
           title: `${one.move}. ${one.played}, better ${one.best}`,
         }));
-      if (done && head.result !== null && head.is_chance && judged.length) {
-        points.push({ x: judged.length, blunder: false, title: "", y: about.players === 2 ? (head.result + 1) / 2 : points.at(-1).y });
+      if (done && head.result !== null && head.is_chance && reviewed.length) {
+        points.push({ x: reviewed.length, blunder: false, title: "", y: about.players === 2 ? (head.result + 1) / 2 : points.at(-1).y });
       }
       const high = head.is_chance ? 1 : Math.max(1, ...points.map((one) => one.y)) * 1.05;
       const ticks = head.is_chance
@@ -143,32 +143,32 @@ class ReviewPage {
         h(
           "p",
           { class: "quiet" },
-          `${head.unit}${whose}; before each move${head.has_solver ? ", by the exact solver where it answers in time" : ""}; red: blunders; click to see the position`,
+          `${head.unit}${whose}; before each move${head.has_solver ? ", by the exact solver if it answers in time" : ""}; red: blunders; click to see the position`,
         ),
-        curve(points, { low: 0, high, ticks, label: `${head.unit}${whose} over ${judged.length} moves`, at: this.at, choose: (k) => this.goTo(k) }),
+        curve(points, { low: 0, high, ticks, label: `${head.unit}${whose} over ${reviewed.length} moves`, at: this.at, choose: (k) => this.goTo(k) }),
       );
     }
     this.showWorst();
   }
 
   summary() {
-    const blunders = this.judged.filter((one) => one.blunder).length;
+    const blunders = this.reviewed.filter((one) => one.blunder).length;
     const titles = new Map([["human", "a person"], ...this.about.opponents.map((one) => [one.name, one.title])]);
     const who = this.game.players.length ? `${this.game.players.map((name) => titles.get(name) ?? name).join(" against ")}: ` : "";
     const mistakes = blunders ? `${blunders} of them ${blunders === 1 ? "a blunder" : "blunders"}` : "none of them a blunder";
     const ending = this.head.ending.replace(/player ([12])/, (text, player) => this.module.players?.[player - 1] ?? text);
-    return sentence(`${who}${this.judged.length} moves, ${this.head.unit === null ? "" : `${mistakes}; `}${ending}.`);
+    return sentence(`${who}${this.reviewed.length} moves, ${this.head.unit === null ? "" : `${mistakes}; `}${ending}.`);
   }
 
   showWorst() {
     const loss = (one) => one.loss_in_unit ?? one.loss;
-    const worst = [...this.judged]
+    const worst = [...this.reviewed]
       .filter((one) => loss(one) > 1e-9)
       .sort((a, b) => loss(b) - loss(a))
       .slice(0, 12);
     const names = this.module.players || ["player 1", "player 2"];
     this.worst.replaceChildren(
-      h("h2", {}, "Most given away"),
+      h("h2", {}, "Largest losses"),
       worst.length
         ? h(
             "div",
@@ -206,7 +206,7 @@ class ReviewPage {
               ),
             ),
           )
-        : h("p", {}, "nothing"),
+        : h("p", {}, "none"),
     );
   }
 
@@ -218,7 +218,7 @@ class ReviewPage {
     this.at = index;
     const state = await trying(() => ask("api/state", { ...this.variant, text, svg: Boolean(this.module.needsSvg) }));
     if (!state) return;
-    const one = this.judged[index];
+    const one = this.reviewed[index];
     this.board.show(state, {
       live: false,
       last: [],
@@ -227,7 +227,7 @@ class ReviewPage {
       best: one?.best ?? null,
       line: [],
     });
-    if (this.judged.length) this.draw(this.judged.length === this.head?.moves);
+    if (this.reviewed.length) this.draw(this.reviewed.length === this.head?.moves);
     const link = address({ page: "analyse", ...this.variant, start: text });
     this.link.replaceChildren(h("a", { href: link }, `Analyse this position (before move ${index + 1})`));
   }

@@ -1,4 +1,4 @@
-// The rules of a game in half a page, with a picture, and ways to begin.
+// The rules of a game in half a page, with a picture and links to play.
 
 import { address } from "../address.js";
 import { Problem, get } from "../api.js";
@@ -13,7 +13,7 @@ export async function open(main, { game }) {
     one = games.find((other) => other.game === game);
   if (!one) throw new Problem(`expected a game among ${games.map((other) => other.game).join(", ")}, got '${game}'`, 400);
   const [name, about] = one.title.split(/,(.*)/s),
-    told = RULES[game],
+    entry = RULES[game],
     host = h("div", { class: "host" });
   document.title = `Rules of ${name} – Leafwise`;
   main.append(
@@ -25,15 +25,15 @@ export async function open(main, { game }) {
       h(
         "section",
         { "aria-label": "Rules" },
-        told
+        entry
           ? [
-              h("p", { class: "big" }, told.goal),
+              h("p", { class: "big" }, entry.goal),
               h(
                 "ul",
                 { class: "rules" },
-                told.rules.map((rule) => h("li", {}, rule)),
+                entry.rules.map((rule) => h("li", {}, rule)),
               ),
-              h("p", {}, h("strong", {}, "A first hint. "), told.hint),
+              h("p", {}, h("strong", {}, "A first hint. "), entry.hint),
             ]
           : h("p", {}, about),
         ways(one),

@@ -1,11 +1,11 @@
-// Starship: a ship is built by hand, request by request. The address holds preset, seed and places: #/ship?preset=..&seed=..&m=...
+// Starship: build a ship by hand, request by request. The address holds preset, seed and places: #/ship?preset=..&seed=..&m=...
 
 import { keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { h, select, svg, trying } from "../dom.js";
 import { evaluationBar } from "../evaluation.js";
 
-const CELL = 12; // units of a cell in the server's picture
+const CELL = 12; // size of a cell in the server's picture
 const PRESETS = [
   ["scout", "Scout, 24 × 24"],
   ["classic", "Classic, 48 × 48"],
@@ -24,10 +24,10 @@ const TERMS = {
 
 export const title = () => "Starship";
 
-export async function open(main, told) {
-  let preset = told.more.preset || "scout",
-    seed = Number(told.more.seed) || 0,
-    moves = told.moves;
+export async function open(main, target) {
+  let preset = target.more.preset || "scout",
+    seed = Number(target.more.seed) || 0,
+    moves = target.moves;
   let ship = null,
     before = null,
     way = "",
@@ -93,14 +93,14 @@ export async function open(main, told) {
     await go([]);
   }
 
-  /** Shows the ship with these places taken. */
+  /** Shows the ship with parts at these places. */
   async function go(places) {
     working = true;
-    if (!ship) status.textContent = "Loading the shipyard; the first time it takes a minute …";
+    if (!ship) status.textContent = "Loading; the first time it takes a minute …";
     try {
-      const found = await ask("api/ship", { preset, seed, moves: places }, leaving.signal);
-      before = ship && found.moves.length > ship.moves.length ? ship : null;
-      [ship, moves, advice, at] = [found, found.moves, null, null];
+      const answer = await ask("api/ship", { preset, seed, moves: places }, leaving.signal);
+      before = ship && answer.moves.length > ship.moves.length ? ship : null;
+      [ship, moves, advice, at] = [answer, answer.moves, null, null];
       asking?.abort();
     } finally {
       working = false;
@@ -111,12 +111,12 @@ export async function open(main, told) {
     draw();
   }
 
-  /** The ways that the part may face. */
+  /** Returns the possible directions of the part. */
   function waysOpen() {
     return [...new Set((ship.legal ?? []).map((place) => place.way))];
   }
 
-  /** The legal places at which it faces the way that is chosen. */
+  /** Returns the legal places in the chosen direction. */
   function lit() {
     return (ship.legal ?? []).filter((place) => place.way === way);
   }
@@ -130,7 +130,7 @@ export async function open(main, told) {
     asking = new AbortController();
     leaving.signal.addEventListener("abort", () => asking.abort());
     hint.disabled = true;
-    advised.replaceChildren(h("p", { class: "quiet" }, "It looks at the places …"));
+    advised.replaceChildren(h("p", { class: "quiet" }, "The builder values the places …"));
     try {
       advice = await ask("api/ship-advice", { preset, seed, moves }, asking.signal);
       at = ship.legal.find((place) => place.name === advice.best[0].name);
@@ -163,7 +163,7 @@ export async function open(main, told) {
     draw();
   }
 
-  /** The nearest place in a direction from the one chosen, or the first one. */
+  /** Returns the nearest place in a direction from the chosen one, or the first place. */
   function nearest([dx, dy]) {
     const places = lit();
     if (!at) return places[0] ?? null;
@@ -342,13 +342,13 @@ export async function open(main, told) {
     stages.disabled = true;
     story.replaceChildren(h("p", { class: "quiet" }, "The generator builds …"));
     try {
-      const told = await ask("api/ship-stages", { preset, seed }, leaving.signal);
+      const answer = await ask("api/ship-stages", { preset, seed }, leaving.signal);
       story.replaceChildren(
-        ...told.stages.map((stage, k) => {
+        ...answer.stages.map((stage, k) => {
           const image = new DOMParser().parseFromString(stage.svg, "image/svg+xml").documentElement;
           return h("figure", {}, document.importNode(image, true), h("figcaption", {}, h("strong", {}, `${k + 1}. ${stage.name}`), ` ${stage.change}`));
         }),
-        h("p", {}, told.reasons.length ? `Not valid: ${told.reasons.join(", ")}` : `Its quality is ${told.quality.toFixed(3)}.`),
+        h("p", {}, answer.reasons.length ? `Not valid: ${answer.reasons.join(", ")}` : `Its quality is ${answer.quality.toFixed(3)}.`),
       );
     } finally {
       stages.disabled = false;

@@ -1,4 +1,4 @@
-// Training: the runs of the server's folder, the curves of one as they grow, and games of the network that it keeps.
+// Training: the runs of the server's folder, the growing curves of a run, and games of its network.
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
@@ -6,11 +6,11 @@ import { brief, chart } from "../chart.js";
 import { complain, h, trying } from "../dom.js";
 import { replay } from "../replay.js";
 
-const AGAIN = 5000; // milliseconds from one look at a run to the next
+const AGAIN = 5000; // milliseconds between two updates of a run
 
-export const title = (told) => (told.game ? `Run ${told.game}` : "Training");
+export const title = (target) => (target.game ? `Run ${target.game}` : "Training");
 
-/** What the charts show: title, unit, tags with their names, tags of an interval, what to know of it; all else is below "More curves". */
+/** The charts: title, unit, tags with their names, tags of an interval, a note; all other tags are below "More curves". */
 const CHARTS = [
   { name: "Score", unit: "mean of the evaluation", tags: { "eval/score_mean": "evaluation" }, interval: ["eval/score_ci_low", "eval/score_ci_high"] },
   { name: "Elo", unit: "Elo points", tags: { "eval/elo": "newest", "eval/best_elo": "best" } },
@@ -25,17 +25,17 @@ const CHARTS = [
 ];
 const SHOWN = new Set(CHARTS.flatMap(({ tags, interval = [] }) => [...Object.keys(tags), ...interval]));
 
-export async function open(main, told) {
-  return told.game ? openRun(main, told) : openList(main);
+export async function open(main, target) {
+  return target.game ? openRun(main, target) : openList(main);
 }
 
 async function openList(main) {
-  const found = await ask("api/runs", {});
+  const answer = await ask("api/runs", {});
   main.append(h("h1", {}, "Training runs"));
-  if (!found.runs.length) {
+  if (!answer.runs.length) {
     main.append(
-      h("p", {}, `There are no runs in ${found.folder ? `the folder ${found.folder}` : "a folder runs"} where the server was started.`),
-      h("p", {}, "Runs are started in a shell, for instance: ", h("code", {}, "leafwise train threes")),
+      h("p", {}, `There are no runs in ${answer.folder ? `the folder ${answer.folder}` : "a folder runs"} where the server was started.`),
+      h("p", {}, "Start a run in a shell, for instance: ", h("code", {}, "leafwise train threes")),
     );
     return;
   }
@@ -43,7 +43,7 @@ async function openList(main) {
     h(
       "ul",
       { class: "cards" },
-      found.runs.map((run) =>
+      answer.runs.map((run) =>
         h(
           "li",
           {},
@@ -68,7 +68,7 @@ function ago(seconds) {
   return seconds < 129600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
 }
 
-async function openRun(main, told) {
+async function openRun(main, target) {
   const state = h("p", { class: "status", role: "status" }),
     first = h("p", { class: "quiet" });
   const charts = h("div", { class: "charts" }),
@@ -76,7 +76,7 @@ async function openRun(main, told) {
     options = h("dl", { class: "options" });
   const games = h("section", { "aria-label": "Games of its network" });
   main.append(
-    h("h1", {}, `Run ${told.game}`),
+    h("h1", {}, `Run ${target.game}`),
     state,
     first,
     charts,
@@ -89,7 +89,7 @@ async function openRun(main, told) {
     finished = false;
 
   async function look() {
-    const run = await ask("api/run", { name: told.game }, end.signal);
+    const run = await ask("api/run", { name: target.game }, end.signal);
     const steps = `${run.steps.toLocaleString("en")}${run.total_steps ? ` of ${run.total_steps.toLocaleString("en")}` : ""} steps`;
     state.textContent = `${summary(run)} · ${steps}`;
     charts.replaceChildren(...CHARTS.map((one) => shown(run.curves, one)).filter(Boolean));
@@ -116,7 +116,7 @@ async function openRun(main, told) {
   }
   const run = await look();
   timer = setTimeout(again, AGAIN);
-  openGames(games, run, told, end.signal);
+  openGames(games, run, target, end.signal);
   return () => {
     end.abort();
     clearTimeout(timer);
@@ -150,24 +150,24 @@ function figure({ name, unit = "", note = "" }, series) {
   );
 }
 
-/** Lets the network that the run keeps play, and shows its games. */
-function openGames(host, run, told, signal) {
+/** Plays and shows games of the run's network. */
+function openGames(host, run, target, signal) {
   host.append(h("h2", {}, "Games of its network"));
-  if (!run.has_model) return host.append(h("p", { class: "quiet" }, "The run keeps no network yet."));
-  let seed = Number(told.more.seed) || 0;
+  if (!run.has_model) return host.append(h("p", { class: "quiet" }, "The run has no network yet."));
+  let seed = Number(target.more.seed) || 0;
   const board = h("div", {}),
     line = h("p", { class: "status", role: "status" });
   const button = h("button", { class: "main", onclick: () => trying(next) }, "Play a game");
   async function next() {
     button.disabled = true;
-    line.textContent = "It plays; the first game takes longer, since code is compiled …";
+    line.textContent = "The network plays. The first game takes longer, since code is compiled …";
     try {
       const game = await ask("api/run-game", { name: run.name, seed }, signal);
       const result = game.cut ? "shown up to here" : `result ${game.result.toLocaleString("en")}`;
       line.textContent = `Game ${seed} of the network after ${game.model_steps?.toLocaleString("en")} steps: ${result}.`;
       board.replaceChildren();
       replay(board, game);
-      keepAddress({ ...told, more: { seed } });
+      keepAddress({ ...target, more: { seed } });
       button.textContent = "Play another game";
       seed += 1;
     } finally {
@@ -175,7 +175,7 @@ function openGames(host, run, told, signal) {
     }
   }
   host.append(
-    h("p", {}, "The network that the run keeps plays by its values alone, in two-player games against itself."),
+    h("p", {}, "The run's network plays by its values alone, in two-player games against itself."),
     h("div", { class: "buttons" }, button),
     line,
     board,

@@ -1,4 +1,4 @@
-// Positions of Cassis as text, as leafwise.envs.cassis.text writes them.
+// Positions of Cassis as text, in the form of leafwise.envs.cassis.text.
 
 const LOST = 1n << 63n;
 
@@ -11,7 +11,7 @@ export function write([first, second], { n }) {
   return Array.from({ length: n - 1 }, (_, point) => Array.from({ length: n - 1 - point }, mark).join("")).join("/");
 }
 
-/** Returns the rows that a text may mean; which of them is a position say the rules. */
+/** Returns the possible rows of a text; the rules decide which is a position. */
 export function read(text, { n }) {
   const groups = text.trim().split("/"),
     lengths = Array.from({ length: n - 1 }, (_, point) => n - 1 - point);
@@ -22,5 +22,5 @@ export function read(text, { n }) {
     if (mark !== ".") row["xo".indexOf(mark)] |= 1n << BigInt(edge);
   });
   const [first, second] = row;
-  return [row, [first | LOST, second], [first, second | LOST]]; // who has lost, if anybody
+  return [row, [first | LOST, second], [first, second | LOST]]; // a player may have lost
 }

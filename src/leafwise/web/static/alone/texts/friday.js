@@ -1,5 +1,5 @@
-// Positions of Friday as text and in words, as leafwise.envs.friday.text writes them, by the tables that it exports. What follows from
-// the rules comes from them, as `figures`.
+// Positions of Friday as text and in words, in the form of leafwise.envs.friday.text and with its exported tables. Numbers that follow
+// from the rules come as `figures`.
 
 import { CARDS } from "../../games/cards.js";
 
@@ -16,7 +16,7 @@ function need(ok, expected, got = "none") {
   if (!ok) throw new Error(`expected ${expected}, got '${String(got).slice(0, 80)}'`);
 }
 
-// Piles: [kind, number] of each kind, ascending; cards one by one.
+// Piles: [kind, number] of each kind, ascending; lists have cards one by one.
 
 function cardsIn(bits, { cards }) {
   const pile = [];
@@ -36,13 +36,13 @@ const countsOf = (pile, given) => pile.reduce((sum, [kind, n]) => sum + (BigInt(
 
 /** Returns one pile of several lists of cards. */
 const summed = (...lists) => {
-  const found = new Map();
-  for (const [kind, n] of lists.flat()) found.set(kind, (found.get(kind) ?? 0) + n);
-  return [...found].filter(([, n]) => n > 0);
+  const counts = new Map();
+  for (const [kind, n] of lists.flat()) counts.set(kind, (counts.get(kind) ?? 0) + n);
+  return [...counts].filter(([, n]) => n > 0);
 };
 const each = (kinds) => kinds.map((kind) => [kind, 1]);
 
-/** Returns what of a pile is in none of another. */
+/** Returns a pile without the cards of another. */
 const without = (pile, other) => {
   const gone = new Map(other);
   return pile.map(([kind, n]) => [kind, n - (gone.get(kind) ?? 0)]).filter(([, n]) => n > 0);
@@ -50,9 +50,9 @@ const without = (pile, other) => {
 const pileText = (pile, { cards }) => pile.map(([kind, n]) => cards[kind].name + (n > 1 ? `*${n}` : "")).join(",");
 
 function fieldsIn(bits, width) {
-  const found = [];
-  for (; bits; bits >>= BigInt(width)) found.push(Number(bits & mask(width)));
-  return found.filter(Boolean);
+  const numbers = [];
+  for (; bits; bits >>= BigInt(width)) numbers.push(Number(bits & mask(width)));
+  return numbers.filter(Boolean);
 }
 
 const partsOf = (typed) => (typed === NONE ? [] : typed.split(",").filter(Boolean));
@@ -63,14 +63,14 @@ function kindOf(name, { names }) {
 }
 
 function cardOf(part, given, plain = false) {
-  const [found, name, used, mark, n] = CARD.exec(part) ?? [];
-  need(found && !(plain && (used || mark)), "cards like S1*2, W8! or C1^E7", part);
+  const [whole, name, used, mark, n] = CARD.exec(part) ?? [];
+  need(whole && !(plain && (used || mark)), "cards like S1*2, W8! or C1^E7", part);
   return [kindOf(name, given), used.length, mark, Number(n ?? 1)];
 }
 
 const doubler = (mark, { doublers }) => (mark.slice(1) ? doublers.indexOf(mark.slice(1)) : 0);
 
-/** What a word of each kind says: typed and written, from its field and back. */
+/** For each kind of word: how to read and write it, unpack it from its field and pack it. */
 /** @type {Record<string, any>} */
 const KINDS = {
   word: {
@@ -78,7 +78,7 @@ const KINDS = {
       need(/^\d{0,2}$/.test(typed) && Number(typed) <= most, `a number of 0 to ${most}`, typed);
       return Number(typed);
     },
-    write: (said) => (said ? String(said) : ""),
+    write: (value) => (value ? String(value) : ""),
     unpack: Number,
     pack: BigInt,
   },
@@ -87,9 +87,9 @@ const KINDS = {
       need(!typed || choices.includes(typed), `one of ${choices.filter(Boolean).join(", ")}`, typed);
       return typed;
     },
-    write: (said) => said,
+    write: (value) => value,
     unpack: (bits, { choices }) => choices[Number(bits)],
-    pack: (said, { choices }) => BigInt(said ? choices.indexOf(said) : 0),
+    pack: (value, { choices }) => BigInt(value ? choices.indexOf(value) : 0),
   },
   pile: {
     read: (typed, field, given) =>
@@ -99,9 +99,9 @@ const KINDS = {
           return [kind, n];
         }),
       ),
-    write: (said, field, given) => pileText(said, given),
+    write: (value, field, given) => pileText(value, given),
     unpack: (bits, { lowest }, given) => cardsIn(bits << BigInt(lowest), given),
-    pack: (said, { lowest }, given) => countsOf(said, given) >> BigInt(lowest),
+    pack: (value, { lowest }, given) => countsOf(value, given) >> BigInt(lowest),
   },
   cards: {
     read(typed, { most, items }, given, one = (part) => kindOf(part, given)) {
@@ -109,11 +109,11 @@ const KINDS = {
       need(parts.length <= most && (!items.length || new Set(parts).size === parts.length), `at most ${most}, each once`, typed);
       return parts.map(one);
     },
-    write: (said, field, { cards }) => said.map((kind) => cards[kind].name).join(","),
+    write: (value, field, { cards }) => value.map((kind) => cards[kind].name).join(","),
     unpack: (bits, { width, items, first }) =>
       items.length ? items.filter((_, k) => (bits >> BigInt(k)) & 1n) : fieldsIn(bits, width).map((n) => n - 1 + first),
-    pack: (said, { width, items, first }) =>
-      said.reduce((sum, item, k) => sum | (items.length ? 1n << BigInt(items.indexOf(item)) : BigInt(item + 1 - first) << BigInt(width * k)), 0n),
+    pack: (value, { width, items, first }) =>
+      value.reduce((sum, item, k) => sum | (items.length ? 1n << BigInt(items.indexOf(item)) : BigInt(item + 1 - first) << BigInt(width * k)), 0n),
   },
   side: {
     read: (typed, field, given) =>
@@ -121,16 +121,16 @@ const KINDS = {
         const [kind, used, mark, n] = cardOf(part, given);
         return Array.from({ length: n }, () => ({ kind, used, mark }));
       }),
-    write(said, field, { cards }) {
+    write(value, field, { cards }) {
       const words = new Map();
-      for (const { kind, used, mark } of said) {
+      for (const { kind, used, mark } of value) {
         const word = cards[kind].name + "!".repeat(used) + mark;
         words.set(word, (words.get(word) ?? 0) + 1);
       }
       return [...words].map(([word, n]) => word + (n > 1 ? `*${n}` : "")).join(",");
     },
-    unpack: () => [], // lies in more than one field
-    pack: (said, field, given) => countsOf(summed(each(said.filter(({ used }) => !used).map(({ kind }) => kind))), given),
+    unpack: () => [], // spans several fields
+    pack: (value, field, given) => countsOf(summed(each(value.filter(({ used }) => !used).map(({ kind }) => kind))), given),
   },
   acting: {
     read(typed, field, given) {
@@ -140,12 +140,12 @@ const KINDS = {
       need(name && !used && n === undefined, "acting like left:W8 or right:E7^F5", typed);
       return { kind: kindOf(name, given), side: SIDES.indexOf(side), mark };
     },
-    write: (said, field, { cards }) => (said ? `${SIDES[said.side]}:${cards[said.kind].name}${said.mark}` : ""),
+    write: (value, field, { cards }) => (value ? `${SIDES[value.side]}:${cards[value.kind].name}${value.mark}` : ""),
     unpack(bits, field, { doublers }) {
       const n = Number(bits);
       return n ? { kind: (n >> 4) - 1, side: (n >> 3) & 1, mark: n & 7 ? `^${doublers[(n & 7) - 1]}` : "" } : null;
     },
-    pack: (said, field, given) => BigInt(said ? ((said.kind + 1) << 4) | (said.side << 3) | (said.mark ? 1 + doubler(said.mark, given) : 0) : 0),
+    pack: (value, field, given) => BigInt(value ? ((value.kind + 1) << 4) | (value.side << 3) | (value.mark ? 1 + doubler(value.mark, given) : 0) : 0),
   },
 };
 KINDS.pirates = {
@@ -155,7 +155,7 @@ KINDS.pirates = {
       need(/^P([1-9]|10)$/.test(part), "pirates among P1 to P10", part);
       return Number(part.slice(1));
     }),
-  write: (said) => said.map((number) => `P${number}`).join(","),
+  write: (value) => value.map((number) => `P${number}`).join(","),
 };
 
 function bitsOf(row, { at: [word, shift, bits] }) {
@@ -164,7 +164,7 @@ function bitsOf(row, { at: [word, shift, bits] }) {
 
 const valueOf = (row, name, given) => KINDS[given.fields[name].kind].unpack(bitsOf(row, given.fields[name]), given.fields[name], given);
 
-/** The words of the table: left not used, left used, right not used, right used; and the entries of doubled cards. */
+/** Row words of the table: left unused, left used, right unused, right used; and the entries of doubled cards. */
 const tableWords = ({ fields }) => [fields.left.at[0], fields.left.at[0] + 1, fields.right.at[0], fields.right.at[0] + 1];
 const doubledWord = ({ fields }) => fields.top.at[0] + 1;
 
@@ -173,38 +173,38 @@ function tableOf(row, given) {
   const entries = fieldsIn(row[doubledWord(given)], ENTRY_BITS),
     words = tableWords(given);
   return [0, 1].flatMap((side) => {
-    const here = [0, 1].map((used) => new Map(cardsIn(row[words[2 * side + used]], given)));
-    const kinds = [...new Set(here.flatMap((pile) => [...pile.keys()]))].sort((a, b) => a - b);
+    const piles = [0, 1].map((used) => new Map(cardsIn(row[words[2 * side + used]], given)));
+    const kinds = [...new Set(piles.flatMap((pile) => [...pile.keys()]))].sort((a, b) => a - b);
     return kinds.flatMap((kind) =>
       [0, 1].flatMap((used) => {
         const by = entries.filter((entry) => entry >> 2 === (((kind + 1) << 2) | (side << 1) | used)).map((entry) => `^${given.doublers[entry & 3]}`);
-        const plain = Array.from({ length: Math.max(0, (here[used].get(kind) ?? 0) - by.length) }, () => "");
+        const plain = Array.from({ length: Math.max(0, (piles[used].get(kind) ?? 0) - by.length) }, () => "");
         return [...plain, ...by].map((mark) => ({ kind, side, used, mark }));
       }),
     );
   });
 }
 
-/** Returns what the words say of a row. */
-function saidOf(row, given) {
-  const said = Object.fromEntries(Object.keys(given.fields).map((name) => [name, valueOf(row, name, given)])),
+/** Returns the fields of a row. */
+function fieldsOf(row, given) {
+  const fields = Object.fromEntries(Object.keys(given.fields).map((name) => [name, valueOf(row, name, given)])),
     shown = (mark) => (given.double_needs_source ? mark : mark.slice(0, 1)); // how a card is doubled
-  for (const card of tableOf(row, given)) said[SIDES[card.side]].push({ ...card, mark: shown(card.mark) });
-  if (said.acting) said.acting.mark = shown(said.acting.mark);
-  said.stack = without(said.stack, summed(each([...said.bottom, ...said.top])));
-  for (const name of ["fought", "beaten"]) said[name] = said[name].map((place) => said.pirates[place]);
-  if (!["aging", "card"].includes(said.turn)) said.to = "";
-  return said;
+  for (const card of tableOf(row, given)) fields[SIDES[card.side]].push({ ...card, mark: shown(card.mark) });
+  if (fields.acting) fields.acting.mark = shown(fields.acting.mark);
+  fields.stack = without(fields.stack, summed(each([...fields.bottom, ...fields.top])));
+  for (const name of ["fought", "beaten"]) fields[name] = fields[name].map((index) => fields.pirates[index]);
+  if (!["aging", "card"].includes(fields.turn)) fields.to = "";
+  return fields;
 }
 
-function rowOf(said, given) {
-  const places = (name) => said[name].map((pirate) => said.pirates.indexOf(pirate));
-  const words = { ...said, fought: places("fought"), beaten: places("beaten"), stack: summed(said.stack, each([...said.top, ...said.bottom])) },
+function rowOf(fields, given) {
+  const indicesOf = (name) => fields[name].map((pirate) => fields.pirates.indexOf(pirate));
+  const words = { ...fields, fought: indicesOf("fought"), beaten: indicesOf("beaten"), stack: summed(fields.stack, each([...fields.top, ...fields.bottom])) },
     row = Array.from({ length: given.width }, () => 0n),
     /** @type {bigint[]} */ entries = [];
   for (const [name, field] of Object.entries(given.fields)) row[field.at[0]] |= KINDS[field.kind].pack(words[name], field, given) << BigInt(field.at[1]);
   SIDES.forEach((name, side) =>
-    said[name].forEach(({ kind, used, mark }) => {
+    fields[name].forEach(({ kind, used, mark }) => {
       if (used) row[tableWords(given)[2 * side + 1]] += 1n << shiftOf(kind, given);
       if (mark) entries.push(BigInt(((kind + 1) << 4) | (side << 3) | (used << 2) | doubler(mark, given)));
     }),
@@ -214,62 +214,62 @@ function rowOf(said, given) {
   return row;
 }
 
-const onTable = (said) => SIDES.flatMap((name) => said[name]);
-const owned = (said) =>
-  summed(said.stack, said.discard, said.down, each([...said.top, ...said.bottom, ...onTable(said).map(({ kind }) => kind), ...said.look]));
-const allCards = (said) => summed(owned(said), said.hazards, said.away, each(said.active), said.aging);
+const onTable = (fields) => SIDES.flatMap((name) => fields[name]);
+const owned = (fields) =>
+  summed(fields.stack, fields.discard, fields.down, each([...fields.top, ...fields.bottom, ...onTable(fields).map(({ kind }) => kind), ...fields.look]));
+const allCards = (fields) => summed(owned(fields), fields.hazards, fields.away, each(fields.active), fields.aging);
 
-/** Returns the cards that began the game in a pile of which nothing is said, and lie nowhere. */
-function missingFrom(home, said, given) {
-  const told = said[home].length || (home === "stack" && (said.top.length || said.bottom.length)),
-    passed = said.phase === "pirates" || (said.turn === "choose" && said.active.length < 2);
-  return told || OVER.includes(said.turn) || (home === "hazards" && passed) ? [] : without(given.start[home], allCards(said));
+/** Returns the cards of an unspecified home pile that lie nowhere. */
+function missingFrom(home, fields, given) {
+  const isGiven = fields[home].length || (home === "stack" && (fields.top.length || fields.bottom.length)),
+    passed = fields.phase === "pirates" || (fields.turn === "choose" && fields.active.length < 2);
+  return isGiven || OVER.includes(fields.turn) || (home === "hazards" && passed) ? [] : without(given.start[home], allCards(fields));
 }
 
 export function write(row, given) {
-  const said = saidOf(row, given),
-    words = Object.entries(given.fields).map(([name, field]) => [name, KINDS[field.kind].write(said[name], field, given)]);
-  const text = { ...Object.fromEntries(words), life: String(said.life) };
-  for (const home of Object.keys(given.homes)) if (missingFrom(home, said, given).length) text[home] = NONE;
+  const fields = fieldsOf(row, given),
+    words = Object.entries(given.fields).map(([name, field]) => [name, KINDS[field.kind].write(fields[name], field, given)]);
+  const text = { ...Object.fromEntries(words), life: String(fields.life) };
+  for (const home of Object.keys(given.homes)) if (missingFrom(home, fields, given).length) text[home] = NONE;
   return Object.entries(text)
     .filter(([, value]) => value)
     .map(([name, value]) => `${name}=${value}`)
     .join(" ");
 }
 
-/** Fills in piles of which nothing is said, in the first turn; later cards may have left the game. */
-function complete(said, typed, given) {
+/** Fills unspecified piles in the first turn; later their cards may have left the game. */
+function complete(fields, typed, given) {
   const isHazard = (kind) => given.homes.hazards[0] <= kind && kind <= given.homes.hazards[1],
-    away = said.away.reduce((sum, [, n]) => sum + n, 0),
-    first = said.phase === "green" && away < 2 && !said.discard.length && !owned(said).some(([kind]) => isHazard(kind));
+    away = fields.away.reduce((sum, [, n]) => sum + n, 0),
+    first = fields.phase === "green" && away < 2 && !fields.discard.length && !owned(fields).some(([kind]) => isHazard(kind));
   for (const home of Object.keys(given.homes)) {
     if (typed[home] !== undefined) continue;
-    const missing = missingFrom(home, said, given);
+    const missing = missingFrom(home, fields, given);
     need(first || !missing.length, `${home}=, as ${pileText(missing, given)} lie nowhere`);
-    if (missing.length) said[home] = missing;
+    if (missing.length) fields[home] = missing;
   }
 }
 
-/** Checks what no row has room for. */
-function checkCards(said, given) {
+/** Checks what a row cannot hold. */
+function checkCards(fields, given) {
   const inside = (pile, [first, last]) => pile.every(([kind]) => first <= kind && kind <= last),
     start = new Map(Object.values(given.start).flat());
-  need(inside(summed(said.hazards, said.away, each(said.active)), given.homes.hazards), "hazards W1 to C1");
-  need(inside(said.aging, given.homes.aging), "aging cards G1 to D3");
-  for (const [kind, n] of allCards(said)) need(n <= (start.get(kind) ?? 0), `at most ${start.get(kind) ?? 0} of ${given.cards[kind].name} in all`, n);
-  const marks = onTable(said)
+  need(inside(summed(fields.hazards, fields.away, each(fields.active)), given.homes.hazards), "hazards W1 to C1");
+  need(inside(fields.aging, given.homes.aging), "aging cards G1 to D3");
+  for (const [kind, n] of allCards(fields)) need(n <= (start.get(kind) ?? 0), `at most ${start.get(kind) ?? 0} of ${given.cards[kind].name} in all`, n);
+  const marks = onTable(fields)
     .map(({ mark }) => mark)
     .filter(Boolean);
   need(marks.length <= given.entries, `at most ${given.entries} doubled cards`, marks.length);
-  for (const mark of [...marks, said.acting?.mark ?? ""])
+  for (const mark of [...marks, fields.acting?.mark ?? ""])
     need(!mark || (given.double_needs_source ? given.doublers.includes(mark.slice(1)) : mark === "^"), "^ and the card that doubles", mark);
   need(
-    said.lowered.every((kind) => given.fields.lowered.items.includes(kind)),
+    fields.lowered.every((kind) => given.fields.lowered.items.includes(kind)),
     "cards that lower the phase",
   );
 }
 
-/** Returns the rows that a text may mean; which of them is a position say the rules. */
+/** Returns the possible rows of a text; the rules decide which is a position. */
 export function read(text, given) {
   /** @type {Record<string, string>} */ const typed = {};
   for (const word of text.split(/\s+/).filter(Boolean)) {
@@ -278,21 +278,21 @@ export function read(text, given) {
     typed[name] = value;
   }
   for (const name of ["turn", "phase"]) need(typed[name], `a ${name} among ${given.fields[name].choices.join(", ")}`);
-  const said = Object.fromEntries(Object.entries(given.fields).map(([name, field]) => [name, KINDS[field.kind].read(typed[name] ?? "", field, given)]));
-  complete(said, typed, given);
+  const fields = Object.fromEntries(Object.entries(given.fields).map(([name, field]) => [name, KINDS[field.kind].read(typed[name] ?? "", field, given)]));
+  complete(fields, typed, given);
   need(
-    [...said.fought, ...said.beaten].every((pirate) => said.pirates.includes(pirate)),
+    [...fields.fought, ...fields.beaten].every((pirate) => fields.pirates.includes(pirate)),
     "fought and beaten among the pirates",
   );
-  need(Boolean(said.to) === ["aging", "card"].includes(said.turn), "to= at turn=aging and turn=card only", said.to);
-  checkCards(said, given);
-  if (!said.stack.length) [said.top, said.bottom] = [[], [...said.top, ...said.bottom]]; // cards known on a stack that is known
-  need(said.bottom.length <= given.queue, `at most ${given.queue} cards whose place is known`, said.bottom.length);
-  for (const name of ["pirates", "active", "look"]) said[name].sort((a, b) => a - b);
-  return [rowOf(said, given)];
+  need(Boolean(fields.to) === ["aging", "card"].includes(fields.turn), "to= at turn=aging and turn=card only", fields.to);
+  checkCards(fields, given);
+  if (!fields.stack.length) [fields.top, fields.bottom] = [[], [...fields.top, ...fields.bottom]]; // known cards on a known stack
+  need(fields.bottom.length <= given.queue, `at most ${given.queue} cards whose place is known`, fields.bottom.length);
+  for (const name of ["pirates", "active", "look"]) fields[name].sort((a, b) => a - b);
+  return [rowOf(fields, given)];
 }
 
-/** Returns the pirate or the card that chance has picked. */
+/** Returns the pirate or the card that chance picked. */
 export function outcome(before, after, given) {
   const turn = valueOf(before, "turn", given),
     of = (row, name) => valueOf(row, name, given);
@@ -312,15 +312,15 @@ function hazardInWords(kind, phase, given) {
   return `${title.toLowerCase()} (value ${values[Math.min(phase, 2)]}, ${free} free) for ${inWords(kind, given)}`;
 }
 
-const asked = (place, figures) => [figures.first_pirate, figures.second_pirate][place];
+const pirateValue = (place, figures) => [figures.first_pirate, figures.second_pirate][place];
 
 function pirateInWords(row, place, given, figures) {
   const number = valueOf(row, "pirates", given)[place],
     { free, words } = given.pirates[number - 1];
-  return `pirate ${number} (value ${asked(place, figures)}, ${free ? `${free} free` : "all their free cards"}${words ? `, ${words}` : ""})`;
+  return `pirate ${number} (value ${pirateValue(place, figures)}, ${free ? `${free} free` : "all their free cards"}${words ? `, ${words}` : ""})`;
 }
 
-/** Returns what ending the fight now means. */
+/** Returns the effect of ending the fight now. */
 function ending(row, given, { asked, total, hunger }) {
   const life = valueOf(row, "life", given),
     short = Math.max(0, asked - total),
@@ -331,7 +331,7 @@ function ending(row, given, { asked, total, hunger }) {
   return beaten + (hunger ? `, pay ${hunger} life` : "");
 }
 
-/** Returns what a legal action is in a position. */
+/** Returns a legal action in words. */
 export function words(row, name, given, figures) {
   const of = (field) => valueOf(row, field, given),
     turn = of("turn"),
@@ -339,16 +339,16 @@ export function words(row, name, given, figures) {
     phase = Number(bitsOf(row, given.fields.phase)),
     [, verb, slot] = /^(use|card)(\d+)$/.exec(name) ?? [];
   if (verb === "card" && (turn === "arrange" || turn === "order")) {
-    const told = inWords(of("look")[slot], given);
-    return turn === "arrange" ? `discard ${told}` : `put ${told} back on top`;
+    const card = inWords(of("look")[slot], given);
+    return turn === "arrange" ? `discard ${card}` : `put ${card} back on top`;
   }
   if (verb) {
     const { kind, side, mark } = tableOf(row, given)[slot],
-      told = inWords(kind, given),
+      card = inWords(kind, given),
       { cost } = given.cards[kind];
-    if (verb === "use") return `use ${told}`;
-    if (turn === "remove") return `remove ${told} (${cost} point${cost > 1 ? "s" : ""})`;
-    return `${given.on_card[ability].replace("{}", told)} on the ${SIDES[side]}${mark ? ", doubled" : ""}`;
+    if (verb === "use") return `use ${card}`;
+    if (turn === "remove") return `remove ${card} (${cost} point${cost > 1 ? "s" : ""})`;
+    return `${given.on_card[ability].replace("{}", card)} on the ${SIDES[side]}${mark ? ", doubled" : ""}`;
   }
   const place = ["first", "second"].indexOf(name);
   if (place >= 0) return `fight ${phase === 3 ? pirateInWords(row, place, given, figures) : hazardInWords(of("active")[place], phase, given)}`;
@@ -361,7 +361,7 @@ export function words(row, name, given, figures) {
   }[name]();
 }
 
-/** Returns the pirate or the card that chance has picked, in words; `figures(row)` are those of a position. */
+/** Returns the pirate or the card that chance picked, in words; `figures(row)` are those of a position. */
 export function outcomeWords(before, after, given, figures) {
   const turn = valueOf(before, "turn", given),
     name = outcome(before, after, given);
@@ -376,14 +376,14 @@ function percent(share) {
   return `${whole + Number(rest > 0.5 || (rest === 0.5 && whole % 2 === 1))} %`;
 }
 
-/** Returns the lines that the page shows, as leafwise.envs.friday.draw writes them. */
+/** Returns the lines of the page, in the form of leafwise.envs.friday.draw. */
 export function board(row, given, figures) {
   const of = (name) => valueOf(row, name, given),
     [turn, phase, pirates, active] = ["turn", "phase", "pirates", "active"].map(of);
   const pirateLines = pirates.map((number, place) => {
     const { free, words } = given.pirates[number - 1],
       state = ["beaten", "fought"].filter((name) => of(name).includes(place)).map((name) => ` [${name}]`);
-    return `pirate P${number}: value ${asked(place, figures)}, ${free || "all"} free${words ? `, ${words}` : ""}${state.join("")}`;
+    return `pirate P${number}: value ${pirateValue(place, figures)}, ${free || "all"} free${words ? `, ${words}` : ""}${state.join("")}`;
   });
   const hazardLines = active.map((kind) => {
     const { name } = given.cards[kind],

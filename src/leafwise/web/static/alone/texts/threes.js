@@ -1,4 +1,4 @@
-// Positions of Threes as text, as leafwise.envs.threes.text writes them.
+// Positions of Threes as text, in the form of leafwise.envs.threes.text.
 
 const ACTIONS = ["up", "down", "left", "right"],
   FIELDS = ["next", "deck", "move", "lanes", "start", "slot"];
@@ -15,9 +15,9 @@ function unpacked([, word]) {
   const field = (bits) => Number((word >> at) & ((1n << BigInt(bits)) - 1n));
   return Object.fromEntries(
     Object.entries(WIDTHS).map(([name, bits]) => {
-      const found = [name, field(bits)];
+      const entry = [name, field(bits)];
       at += BigInt(bits);
-      return found;
+      return entry;
     }),
   );
 }
@@ -32,7 +32,7 @@ function packed(fields) {
   return word;
 }
 
-/** Returns the text of the tile shown, "" if none is. */
+/** Returns the text of the shown tile, "" if there is none. */
 function tileShown({ phase, shown, low, high }, { hint }) {
   if (shown < PLUS) return shown ? String(shown) : "";
   const candidates = Array.from({ length: Math.max(0, high - low + 1) }, (_, k) => valueOf(low + k)).join("|");
@@ -59,7 +59,7 @@ export function write(row, options) {
   return words.filter(Boolean).join(" ");
 }
 
-/** Returns what chance did: `3@2,1` for a tile that entered at row 2, column 1 (from 0), or the tile drawn. */
+/** Returns the outcome of chance: `3@2,1` for a tile that entered at row 2, column 1 (from 0), or the drawn tile. */
 export function outcome(before, after, options) {
   if (unpacked(before).phase === DRAW) return tileShown(unpacked(after), options);
   const old = ranksOf(before),
@@ -68,10 +68,10 @@ export function outcome(before, after, options) {
   return `${valueOf(ranks[cell])}@${Math.floor(cell / 4)},${cell % 4}`;
 }
 
-/** Returns the score of what lies on the board, that of the start included. */
+/** Returns the score of the board, including that of the start. */
 export const points = (row, returns) => returns + 3 * unpacked(row).start;
 
-/** Returns the fields of a tile that is shown so; which of them the variant shows say the rules. */
+/** Returns the fields of a shown tile; the caller checks that the variant shows it so. */
 function readNext(text, highest) {
   if (/^[123]$/.test(text)) return { shown: Number(text), low: 0, high: 0 };
   const last = highest - 3;
@@ -86,7 +86,7 @@ function readNext(text, highest) {
   return { shown: white ? WHITE : PLUS, low, high };
 }
 
-/** Returns the rows that a text may mean; which of them is a position say the rules. */
+/** Returns the possible rows of a text; the rules decide which is a position. */
 export function read(text, options) {
   const [board, ...words] = text.trim().split(/\s+(?=[a-z])/),
     lines = board.split("/").map((line) => line.trim().split(/\s+/)),
@@ -99,9 +99,9 @@ export function read(text, options) {
   if (named.some((one) => !FIELDS.includes(one?.[1])) || Object.keys(given).length + Number(setup) !== words.length)
     throw new Error(`expected fields among ${FIELDS.join(", ")}, each once, got '${words.join(" ").slice(0, 80)}'`);
   const parts = (name, pattern, otherwise) => {
-    const found = pattern.exec(given[name] ?? otherwise);
-    if (!found) throw new Error(`expected another ${name}=, got '${given[name]}'`);
-    return found.slice(1);
+    const match = pattern.exec(given[name] ?? otherwise);
+    if (!match) throw new Error(`expected another ${name}=, got '${given[name]}'`);
+    return match.slice(1);
   };
   const counts = parts("deck", /^([0-4]),([0-4]),([0-4])$/, "4,4,4").map(Number),
     [start] = parts("start", /^(3|6|9|12|)$/, ""),
@@ -126,7 +126,7 @@ export function read(text, options) {
   return [[ranks.reduce((sum, rank, cell) => sum | (BigInt(rank) << BigInt(4 * cell)), 0n), packed(fields)]];
 }
 
-/** Returns the deck left after the nine tiles of a start, "" if the board is none; the tile shown is still in it. */
+/** Returns the deck after the nine tiles of a start, with the shown tile; "" for another board. */
 function firstDeck(text) {
   const tiles = text
     .split("=")[0]
@@ -138,7 +138,7 @@ function firstDeck(text) {
 
 const deckOf = (row) => [0, 3, 6].map((at) => (unpacked(row).deck >> at) & 7).join(",");
 
-/** How a game that is played elsewhere is followed, as leafwise.envs.threes.companion tells it. */
+/** Follows a game that is played elsewhere, as leafwise.envs.threes.companion does. */
 export const companion = {
   begins: {
     asks: "the board, four rows of tiles, 0 is empty; unless the game is new, with the 1s, 2s and 3s not yet drawn",
@@ -150,12 +150,12 @@ export const companion = {
 
   ending: (row) => `game over, highest tile ${valueOf(Math.max(...ranksOf(row)))}`,
 
-  /** Returns the position to read of a typed board, the tile to draw then, if any, and what is said of that position. */
+  /** Returns the text of a typed board, the tile to draw next, if any, and a note on the position. */
   begin(text) {
     const left = text.includes("deck=") ? "" : firstDeck(text),
       [board, tile = ""] = text.split("next=");
-    if (left) return { text: `${board} deck=${left}`, draws: tile.trim(), told: (row) => `a new game: 1s, 2s and 3s left in the deck are ${deckOf(row)}` };
-    const told = (row) => (text.includes("deck=") ? "" : `1s, 2s and 3s not yet drawn are taken to be ${deckOf(row)}; deck= tells others`);
-    return { text, draws: "", told };
+    if (left) return { text: `${board} deck=${left}`, draws: tile.trim(), note: (row) => `a new game: 1s, 2s and 3s left in the deck are ${deckOf(row)}` };
+    const note = (row) => (text.includes("deck=") ? "" : `1s, 2s and 3s not yet drawn are taken to be ${deckOf(row)}; deck= tells others`);
+    return { text, draws: "", note };
   },
 };

@@ -1,4 +1,4 @@
-// Positions of Trap as text, as leafwise.envs.trap.text writes them.
+// Positions of Trap as text, in the form of leafwise.envs.trap.text.
 
 const ENDS = ["", "won=1", "won=2", "draw"],
   MARKS = ".#12";
@@ -37,14 +37,14 @@ export function write(row, { size }) {
   return words.filter(Boolean).join(" ");
 }
 
-/** Returns the cell on which the trap has landed, or `unchanged`: on a trap. */
+/** Returns the cell where the trap landed, or `unchanged` if there was a trap. */
 export function outcome(before, after, { size }) {
   const old = cells(before, size),
     landed = cells(after, size).findIndex((mark, cell) => mark !== old[cell]);
   return landed < 0 ? "unchanged" : nameOf(landed, size);
 }
 
-/** Returns the rows that a text may mean, the likeliest first; which of them is a position say the rules. */
+/** Returns the possible rows of a text, likeliest first; the rules decide which is a position. */
 export function read(text, { size }) {
   const [board, ...words] = text.trim().split(/\s+/),
     lines = board.split("/"),
@@ -79,7 +79,7 @@ export function read(text, { size }) {
     [BigInt(turn), TURN],
   ];
   const word = /** @type {[bigint, bigint][]} */ (placed).reduce((sum, [value, at]) => sum | (value << at), 0n);
-  // Where both are stuck, who moves has lost, but for a text that says that the other trapped himself
+  // If both are stuck, the player to move has lost, unless the text says that the other one trapped himself
   const ends = end === undefined ? [2 - (turn % 2), 0, 1, 2, 3] : [end];
   return ends.map((one) => [low, word | (BigInt(one) << END)]);
 }

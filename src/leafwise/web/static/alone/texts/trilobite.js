@@ -1,4 +1,4 @@
-// Positions of Trilobite as text, as leafwise.envs.trilobite.text writes them.
+// Positions of Trilobite as text, in the form of leafwise.envs.trilobite.text.
 
 const sizes = ({ board }) => board.split("x").map(Number);
 const bit = (x, y, height) => BigInt(x * (height + 1) + y);
@@ -9,7 +9,7 @@ export function write([first, second], options) {
   return Array.from({ length: height }, (_, up) => Array.from({ length: width }, (_, x) => mark(bit(x, height - 1 - up, height))).join("")).join("/");
 }
 
-/** Returns the rows that a text may mean; which of them is a position say the rules. */
+/** Returns the possible rows of a text; the rules decide which is a position. */
 export function read(text, options) {
   const [width, height] = sizes(options),
     lines = text.trim().split("/"),

@@ -1,4 +1,4 @@
-"""Generates spaceships in 14 stages, and offers the building of one as a game (one player, chance).
+"""Generates spaceships in 14 stages, and has the game of building one (one player, chance).
 
 The hull is a heap of circles and rectangles. The cockpit goes where it is safest, the reactor to the centre of mass, thrusters
 and weapons to the rim, supplies and crew near what needs them. Armour goes wherever the crew can do without a corridor. Source:

@@ -1,5 +1,4 @@
-"""Which change of a finished ship is worth a try: features of a change, and a small network that estimates how likely it is a
-gain.
+"""Which change of a finished ship is worth a try: its features, and a small network that estimates how likely it is a gain.
 
 A change puts one part elsewhere. Its value is known only once all later parts are built again (`plans.change`), which takes far
 longer than to compute its features. So the features of several changes are computed, and the likeliest one is tried. Only the

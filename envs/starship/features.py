@@ -1,7 +1,7 @@
-"""What learners see of an unfinished ship: agents 25 maps over the grid and 48 numbers; a convolutional network (`GRID`) a code
-for each cell, 12 maps over the hull, and 82 numbers.
+"""What learners see of an unfinished ship.
 
-The value that such a network learns is counted from the potential: its output is what the quality still gains.
+Agents see 25 maps over the grid and 48 numbers. A convolutional network (`GRID`) sees a code for each cell, 12 maps over the
+hull, and 82 numbers. The value that it learns is counted from the potential: its output is what the quality still gains.
 """
 
 from __future__ import annotations

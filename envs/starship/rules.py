@@ -1,4 +1,4 @@
-"""Building a ship as a game for one player: chance draws the hull and the requests, the builder places each part.
+"""Building a ship as a single-player game: chance draws the hull and the requests, the builder places each part.
 
 A decision places the current request: action `(rotation * grid + y) * grid + x`, its footprint's top-left cell. The request and
 the two after it are in sight, as far as they belong to the running stage. A request without a legal place is skipped. Armour

@@ -605,7 +605,7 @@ def changed(preset: str | Parameters, changes: Mapping[str, Any]) -> Parameters:
 
 
 def changes_from(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the changes by which `changed` turns the nested dictionaries `base` into `other`."""
+    """Returns the changes that `changed` needs to turn the nested dictionaries `base` into `other`."""
     return {
         name: changes_from(base[name], value) if isinstance(value, dict) else value
         for name, value in other.items()

@@ -232,8 +232,10 @@ def parse_next(text: str, highest: int, T: Tables) -> int:
 
 
 def shown_name(text: str, highest: int, T: Tables) -> str:
-    """Returns the name of the tile shown: `1` for `blue`, `2` for `red`; `white` is a 3 if no bonus is possible, and `3+` the
-    sign of a bonus. Raises ValueError for `white` if it may be either.
+    """Returns the name of the tile shown.
+
+    The name is `1` for `blue`, `2` for `red`; `white` is a 3 if no bonus is possible, and `3+` the sign of a bonus. Raises
+    ValueError for `white` if it may be either.
     """
     if text in COLOURS:
         return COLOURS[text]

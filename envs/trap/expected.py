@@ -36,10 +36,10 @@ def make_expected(row_value: Compiled) -> tuple[Compiled, Compiled]:
 
     @bind(ROOM, inline=True)
     def prepare(S, i, o, P, T):
-        """Before a throw, writes the value of each landing to P: of a new trap on cell c to P[o + c], without a new trap to P[o
-        + cells].
+        """Before a throw, writes the value of each landing to P.
 
-        Cells that cannot get a trap, and P[o + cells + 1] for a cell off the board, get 0.
+        A new trap on cell c has its value at P[o + c]; the value without a new trap is at P[o + cells]. Cells that cannot get a
+        trap, and P[o + cells + 1] for a cell off the board, get 0.
         """
         word = S[i, 1]
         if phase_of(word) != THROW:

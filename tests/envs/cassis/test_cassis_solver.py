@@ -1,4 +1,4 @@
-"""The exact solver of Cassis against a naive twin, and on every position, worked out from the last ones back."""
+"""The exact solver of Cassis against a naive twin, and on every position, computed backwards from the last ones."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""The public engine's search: its evaluation and filters, one deal seen by every line, and no look at what is hidden."""
+"""The public program's search: its evaluation and filters, one deal for all lines, and no look at what is hidden."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fight(words: str) -> State:
 
 
 def test_equal_public_history_gives_equal_rows_and_equal_choices() -> None:
-    """What chance will do after the history cannot matter: the streams differ, and nothing else is asked."""
+    """What chance does after the history has no effect: the streams differ, and only they."""
     seen: dict[tuple[str, ...], tuple[bytes, int]] = {}
     met = 0
     own = player("fridai:states=40", GAME)
@@ -63,7 +63,7 @@ def test_a_deal_is_one_order_for_every_line_of_play() -> None:
 
 
 def test_a_deal_is_fair() -> None:
-    """Every card is as likely to be next as the rules say."""
+    """Every card is next with the probability that the rules give it."""
     state = fight("left=S4 stack=S1*3,S2*4,S3*2 free=1").play("free")
     n = dict.fromkeys(("S1", "S2", "S3"), 0)
     draws = 900
@@ -75,7 +75,7 @@ def test_a_deal_is_fair() -> None:
 
 
 def test_a_clairvoyant_player_knows_the_card() -> None:
-    """With its own deal the player pays for a card only if that card wins."""
+    """A player who knows the deal pays for a card only if that card wins."""
     state = GAME.parse(
         "turn=fight phase=green life=20 pirates=P3,P9 active=F1 free=3 left=S2*3 stack=S2*4,S4 hazards=W1*2 aging=G1,D1,D2,D3"
     )
@@ -129,7 +129,7 @@ def test_a_pirate_that_can_be_beaten_is() -> None:
 
 
 def test_a_doubling_that_is_worth_nothing_is_played_all_the_same() -> None:
-    """The only action was to use the card, and no card has a value above 0: the filters leave no target."""
+    """The only action was to use the card, and no card has a value above 0, so the filters leave no target."""
     state = GAME.parse(
         "turn=target phase=pirates life=16 pirates=P2,P9 fought=P2 discard=S3,W3,W5,G1,D3 away=W1*2 stack=none aging=none "
         "left=S5!,W3,W5!,F5! free=4 uses=4 ability=double acting=left:F5"
@@ -140,7 +140,7 @@ def test_a_doubling_that_is_worth_nothing_is_played_all_the_same() -> None:
 
 
 def test_back_up_is_the_best_of_everything_below() -> None:
-    """The value of a step is the highest static score among the leaves of its subtree, recomputed in plain Python."""
+    """The value of a step is the largest static score among the leaves of its subtree, computed again in plain Python."""
     state = GAME.parse(FRIDAI_POSITIONS["yellow"])
     cards = HiddenDeal(7)
     search = BestFirst(GAME, 60)
@@ -171,7 +171,7 @@ def test_back_up_is_the_best_of_everything_below() -> None:
 
 
 def test_the_queue_gives_the_best_first() -> None:
-    """And of equal ones the last in."""
+    """Of equal ones, the last in comes first."""
     store = tree.make_tree(64)
     rng = Random(2)
     scores = [rng.randrange(-20, 20) for _ in range(60)]

@@ -1,4 +1,4 @@
-"""Looking ahead while building; ships as plans that are built as a whole, changed for the better, and seen in a mirror."""
+"""Looking ahead while building; ships as plans that are built, improved and mirrored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def first_thruster(seed: int) -> State:
 
 
 def worth(state: State, depth: int) -> float:
-    """Returns the greatest potential `depth` placements deep, by the checked door; the preview must be long enough."""
+    """Returns the largest potential `depth` placements deep, by checked calls; the preview must be long enough."""
     if depth == 0 or state.is_terminal or (state.row[TURN] != DRAW_REQUEST and state.is_chance):
         return state.returns
     if state.is_chance:  # the end of the preview does not matter here: any draw will do

@@ -1,4 +1,4 @@
-"""The quality against a twin in plain Python; what a survey says of many ships; ships as a problem of the PCG Benchmark."""
+"""The quality against a twin in plain Python; a survey of many ships; ships as a problem of the PCG Benchmark."""
 
 import dataclasses
 
@@ -94,7 +94,7 @@ def test_a_survey_counts_the_same_as_the_ships():
 
 
 def test_requests_follow_the_weights():
-    """Over many ships sizes come out near 1:2:3 and facings near 5:1:1:1, seen in what is asked for most."""
+    """Over many ships, sizes are near 1:2:3 and facings near 5:1:1:1 among the most frequent requests."""
     generator = Generator(CLASSIC)
     parts = [part for seed in range(60) for part in generator.ship(seed).parts if part.id.startswith("thruster")]
     south = sum(part.r == 2 for part in parts) / len(parts)

@@ -1,4 +1,4 @@
-"""Parameters: TOML and back, switches, lists of stages, symmetrical presets, and the errors of wrong values."""
+"""Parameters: TOML and back, disabled stages, lists of stages, symmetrical presets, and the errors for wrong values."""
 
 import dataclasses
 from types import MappingProxyType
@@ -194,7 +194,7 @@ def test_wrong_lists_get_one_line(stages: Any, message: str) -> None:
 
 
 def mirrored(ship: Ship) -> float:
-    """Returns the share of parts whose mirror image stands there too."""
+    """Returns the share of parts whose mirror image is on the ship too."""
     columns = [x for x, _ in ship.hull_cells]
     axis = min(columns) + max(columns) + 1
     own = {(part.id, part.x, part.y, part.r) for part in ship.parts}

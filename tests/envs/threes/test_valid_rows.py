@@ -21,7 +21,7 @@ VARIANTS = [
 
 
 def rows_of_games(game: leafwise.Game, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Returns rows [n, 2] of random games of which some begin with high tiles, in all stages."""
+    """Returns rows [n, 2] of random games in all stages; some start with high tiles."""
     found: list[np.ndarray] = []
     while len(found) < n:
         state = game.start()

@@ -1,4 +1,4 @@
-"""One joint tree of moves, throws and landings: its values tend to the exact ones; the throws that it considers."""
+"""One joint tree of moves, throws and landings: its values approach the exact ones; the throws that it considers."""
 
 import time
 from collections.abc import Callable
@@ -91,13 +91,13 @@ def test_the_search_plays_as_a_program_of_the_course_within_its_time() -> None:
 
 
 def bare(cells: list[str]) -> SimpleNamespace:
-    """A board with nothing but `map`."""
+    """A board with only `map`."""
     codes = {".": 0, "#": -1, "1": 1, "2": 2}
     return SimpleNamespace(map=np.array([[codes[mark] for mark in line] for line in cells], dtype=np.int8))
 
 
 def shown(cells: list[str]) -> SimpleNamespace:
-    """A board with nothing but `getMap()`, which returns lists of floats."""
+    """A board with only `getMap()`, which returns lists of floats."""
     return SimpleNamespace(getMap=lambda: bare(cells).map.astype(float).tolist())
 
 

@@ -51,7 +51,7 @@ Decide = Callable[[State], float]
 
 
 def worth(state: State, decide: Decide) -> float:
-    """Returns what a position is worth to player 1, by the rules up to the next decision."""
+    """Returns the value of a position for player 1, by the rules up to the next decision."""
     if state.is_terminal:
         return state.returns
     if state.is_chance:
@@ -114,7 +114,7 @@ def test_who_cannot_win_any_more_has_a_draw() -> None:
 
 @pytest.mark.parametrize("table_mb", [1, 64])
 def test_turns_may_be_asked_for_in_any_order(table_mb: float) -> None:
-    """With room for what turns have moved, and without, where the table begins again."""
+    """With memory for the changes of each turn, and without, where the table starts again."""
     game, rng = THREE["immediate"], Random(2)
     texts = ["1../.../..2", "1#./.../.2."]
     asked = [(text, turn) for text in texts for turn in (34, 20, 35, 5, 6, 4, 30, 0, 12)]
@@ -151,7 +151,7 @@ def test_finished_games_and_wrong_input() -> None:
 
 @pytest.mark.parametrize("turn", [0, 30])
 def test_a_stopped_solver_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch, turn: int) -> None:
-    """Far from the draw, and within a turn where turns are counted."""
+    """Far from the draw, and within a turn if turns are counted."""
     state = THREE["immediate"].parse(f".1./.../.2. turn={turn}")
     solver, layer = TrapSolver(state.game), module.layer
 

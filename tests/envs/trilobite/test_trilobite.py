@@ -1,4 +1,4 @@
-"""Trilobite: figures of the article and of an independent count, sizes, texts that no game leads to, and `safe` moves."""
+"""Trilobite: figures of the article and of an independent count, sizes, texts of impossible positions, and `safe` moves."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The opening table of Connect Four: known values, agreement within, and with the solver that does without it."""
+"""The opening table of Connect Four: known values, agreement within, and with the solver without it."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ PLIES = 42 - TABLE.left.astype(int)
 
 
 def position(key: int) -> State:
-    """Decodes a key: in every column of 7 bits it is the mover's chips plus all chips."""
+    """Decodes a key: each column of 7 bits is the mover's chips plus all chips."""
     own = filled = 0
     for column in range(7):
         number = (key >> 7 * column & 127) + 1
@@ -39,12 +39,12 @@ SCORES = {position(key): score for key, score in zip(TABLE.keys.tolist(), TABLE.
 
 
 def score(state: State) -> int | None:
-    """Returns what the table says of a position or its mirror image."""
+    """Returns the table's value of a position or its mirror image."""
     return SCORES.get(state, SCORES.get(state.transformed(1)))
 
 
 def test_the_first_moves_are_worth_what_is_known() -> None:
-    """Columns 1 to 7 are worth -2 -1 0 1 0 -1 -2: the published solution of Connect Four."""
+    """Columns 1 to 7 have the values -2 -1 0 1 0 -1 -2, as in the published solution of Connect Four."""
     solution = TrilobiteSolver(CONNECT_FOUR, 4).solve(CONNECT_FOUR.start())
     assert list((solution.action_scores or {}).values()) == [-2, -1, 0, 1, 0, -1, -2]
     assert solution.best_actions == ("4",)

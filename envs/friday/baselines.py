@@ -120,17 +120,17 @@ def deal(S, j, before, R, T):
     if phase(S, j) != before:
         S[j, HAZARD_KEY] = next_u64(R)
     while mode(S, j) <= DEAL_CARD:
-        here = mode(S, j)
+        mode_now = mode(S, j)
         word = open_outcomes(S, j, T)
         key = S[j, STACK_KEY]
-        if here == DEAL_HAZARD:
+        if mode_now == DEAL_HAZARD:
             key = S[j, HAZARD_KEY]
-        elif here == DEAL_AGING:
+        elif mode_now == DEAL_AGING:
             key = S[j, AGING_KEY]
-        pirates = here == DEAL_PIRATE
+        pirates = mode_now == DEAL_PIRATE
         n = np.int64(count_bits(word)) if pirates else count_of(digest(word, T))
         resolve(S, j, pick(word, place(key, n), pirates, T), T)
-        if here == DEAL_AGING:
+        if mode_now == DEAL_AGING:
             S[j, STACK_KEY] = next_u64(R)
 
 
@@ -179,13 +179,13 @@ def add_node(tree, node, parent, path, T):
     tree.parent[node] = parent
     tree.path[node] = path
     tree.counts[COUNT] = node + 1
-    here = mode(S, i)
-    if here == WON:
+    mode_now = mode(S, i)
+    if mode_now == WON:
         tree.score[node] = WON_SCORE
         return
     mean = mean_of_child(tree, node, parent, T)
     tree.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
-    if here != LOST:
+    if mode_now != LOST:
         push(tree, node, tree.score[node])
 
 

@@ -258,9 +258,9 @@ def observe(S, i, O, e, T):
             number = np.int64(pirates[k])
             O[e, DOUBLES_END - 1 + number] = ONE - ((beaten >> u64(k)) & ONE)
             O[e, DOUBLES_END + 9 + number] = (fought >> u64(k)) & ONE
-    here = mode(S, i)
-    O[e, PIRATES_END + np.int64(here)] = 1.0
-    fighting = fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and here != CHOOSE)
+    mode_now = mode(S, i)
+    O[e, PIRATES_END + np.int64(mode_now)] = 1.0
+    fighting = fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and mode_now != CHOOSE)
     acting = get(S, i, ACTING_AT)
     numbers = (
         f32(life(S, i)),
@@ -471,9 +471,9 @@ def active(S, i, F, T):
     n = see_list(F, n, TWICE, S[i, DOUBLED], ENTRY_BITS, FOUR)
     n = see_list(F, n, SEEN, looked(S, i), CARD_BITS, ZERO)
     # Life, the current step, hazards left, the current ability, and removal points.
-    here, now = mode(S, i), int(phase(S, i))
+    mode_now, now = mode(S, i), int(phase(S, i))
     F[n] = LIFE + 32 * now + int(life(S, i))
-    F[n + 1] = MODE + int(here)
+    F[n + 1] = MODE + int(mode_now)
     F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left, T))
     F[n + 3] = ABILITY + int(get(S, i, KIND_AT))
     F[n + 4] = POINTS + int(get(S, i, POINTS_AT))
@@ -495,7 +495,7 @@ def active(S, i, F, T):
     # The hazards revealed or fought.
     n = see_list(F, n, ACTIVE + KINDS * now, get(S, i, ACTIVE_AT), CARD_BITS, ZERO)
     # The fight: the lack of the total, now and with the expected value of the free cards left.
-    if fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and here != CHOOSE and here != DEAL_HAZARD):
+    if fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and mode_now != CHOOSE and mode_now != DEAL_HAZARD):
         lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))
         free = max(0, min(FREE - 1, free_cards(S, i, T) - free_made(S, i)))
         F[n] = LACK + FREE * (lack + MARGIN) + free

@@ -287,7 +287,7 @@ def able_cards(T):
 
 
 @jit
-def offer_cards(S, i, here, A, n, T):
+def offer_cards(S, i, mode_now, A, n, T):
     """Adds the slots of cards on the table that may be used, aimed at or removed; of equal cards only the first.
 
     Returns the new number of actions; without an array of actions it stops counting at the first.
@@ -295,7 +295,7 @@ def offer_cards(S, i, here, A, n, T):
     slot = ZERO
     ability, lowest = get(S, i, KIND_AT), get(S, i, FROM_AT)
     points = np.int64(get(S, i, POINTS_AT))
-    if here == IN_FIGHT and (S[i, LEFT] | S[i, RIGHT]) & able_cards(T) == ZERO:
+    if mode_now == IN_FIGHT and (S[i, LEFT] | S[i, RIGHT]) & able_cards(T) == ZERO:
         return n
     # Sides, kinds, used or not, and how doubled: the order of the slots.
     doubled = S[i, DOUBLED]
@@ -320,17 +320,17 @@ def offer_cards(S, i, here, A, n, T):
                     if alike == ZERO:
                         continue
                     # Cards that are equal in all this share the decision.
-                    if here == IN_FIGHT:
+                    if mode_now == IN_FIGHT:
                         card_ability = fact(kind, ABILITY, T)
                         legal = u == 0 and card_ability > 0 and usable(S, i, card_ability, min(d, 1), T)
-                    elif here == TARGET:
+                    elif mode_now == TARGET:
                         legal = may_be_target(S, i, (code << THREE) | u64(d), alike, ability, T)
                     else:
                         legal = kind >= lowest and fact(kind, COST, T) <= points
                     if legal:
                         if A is None:
                             return n + 1
-                        A[n] = np.int64(slot) + (USE if here == IN_FIGHT else CARD)
+                        A[n] = np.int64(slot) + (USE if mode_now == IN_FIGHT else CARD)
                         n += 1
                     slot += alike
     return n

@@ -136,16 +136,16 @@ def initial_state(S, i, T):
 
 @jit(inline=True)
 def stage(S, i, T):
-    here = mode(S, i)
-    return np.int64(here) + 1 if here <= DEAL_CARD else 0
+    mode_now = mode(S, i)
+    return np.int64(mode_now) + 1 if mode_now <= DEAL_CARD else 0
 
 
 @jit(inline=True)
 def current_player(S, i, T):
-    here = mode(S, i)
-    if here <= DEAL_CARD:
+    mode_now = mode(S, i)
+    if mode_now <= DEAL_CARD:
         return CHANCE
-    return TERMINAL if here >= WON else 0
+    return TERMINAL if mode_now >= WON else 0
 
 
 @jit(inline=True)
@@ -172,9 +172,9 @@ def offer_looked(S, i, A, n):
 @jit
 def legal_actions(S, i, A, T):
     # A fight.
-    here = mode(S, i)
+    mode_now = mode(S, i)
     n = 0
-    if here == IN_FIGHT:
+    if mode_now == IN_FIGHT:
         if fight.free_left(S, i, T):
             A[n] = FREE
             n += 1
@@ -185,10 +185,10 @@ def legal_actions(S, i, A, T):
             A[n] = END
             n += 1
         if get(S, i, USES_AT) < MAX_USES:
-            n = fight.offer_cards(S, i, here, A, n, T)
+            n = fight.offer_cards(S, i, mode_now, A, n, T)
         return n
     # A choice of hazards or pirates.
-    if here == CHOOSE:
+    if mode_now == CHOOSE:
         first, second = get(S, i, HAZARD_AT), get(S, i, SECOND_HAZARD_AT)
         A[0] = FIRST
         if phase(S, i) == THREE or (second != ZERO and second != first):
@@ -200,15 +200,15 @@ def legal_actions(S, i, A, T):
         return 2
     # The steps of an ability, and removals.
     ability = get(S, i, KIND_AT)
-    if here != ORDER and (here != TARGET or ability == EXCHANGE_AGAIN):
+    if mode_now != ORDER and (mode_now != TARGET or ability == EXCHANGE_AGAIN):
         A[n] = END
         n += 1
-    if here == OFFER:
+    if mode_now == OFFER:
         A[n] = DRAW_MORE
         return n + 1
-    if here in (ARRANGE, ORDER):
+    if mode_now in (ARRANGE, ORDER):
         return offer_looked(S, i, A, n)
-    return fight.offer_cards(S, i, here, A, n, T)
+    return fight.offer_cards(S, i, mode_now, A, n, T)
 
 
 @jit(inline=True)
@@ -244,7 +244,7 @@ def remove(S, j, slot, T):
 def apply_action(S, i, a, j, T):
     if i != j:
         copy_row(S, i, j)
-    here = mode(S, j)
+    mode_now = mode(S, j)
     if a == FREE:
         put(S, j, FREE_AT, get(S, j, FREE_AT) + ONE)
         ask_for_card(S, j, TO_LEFT, T)
@@ -254,10 +254,10 @@ def apply_action(S, i, a, j, T):
     elif a == DRAW_MORE:
         draw_more(S, j, T)
     elif a == END:
-        if here == REMOVE:
+        if mode_now == REMOVE:
             S[j, DISCARD] += clear_table(S, j)
             end_turn(S, j)
-        elif here != IN_FIGHT:
+        elif mode_now != IN_FIGHT:
             stop(S, j, T)
         elif fight.pirate(S, j) != ZERO:
             end_pirate(S, j, T)
@@ -267,9 +267,9 @@ def apply_action(S, i, a, j, T):
         choose(S, j, a, T)
     elif a < CARD:
         use(S, j, u64(a - USE), T)
-    elif here == TARGET:
+    elif mode_now == TARGET:
         aim(S, j, u64(a - CARD), T)
-    elif here == REMOVE:
+    elif mode_now == REMOVE:
         remove(S, j, u64(a - CARD), T)
     else:
         pick_looked(S, j, u64(a - CARD), T)
@@ -278,22 +278,22 @@ def apply_action(S, i, a, j, T):
 @jit
 def action_cost(S, i, a, T):
     """Returns 1 for an action that reveals a card, after which chance acts."""
-    here = mode(S, i)
+    mode_now = mode(S, i)
     if a in (FREE, PAY, DRAW_MORE):
         return 1
     if a == END:
-        if here == REMOVE:
+        if mode_now == REMOVE:
             return 1
-        if here != IN_FIGHT or fight.pirate(S, i) != ZERO:
+        if mode_now != IN_FIGHT or fight.pirate(S, i) != ZERO:
             return 0
         won = fight.total(S, i, T) >= fight.hazard_value(S, i, T)
         return 1 if won and life(S, i) >= hunger_of(digest(on_table(S, i), T)) else 0
     if a < USE:
         return 1 if a == REJECT else 0
-    if here in (IN_FIGHT, TARGET):
+    if mode_now in (IN_FIGHT, TARGET):
         slot = u64(a - USE if a < CARD else a - CARD)
         ability = get(S, i, KIND_AT)
-        if here == TARGET and ability != COPY:
+        if mode_now == TARGET and ability != COPY:
             return 1 if ability in (u64(EXCHANGE), EXCHANGE_AGAIN) else 0
         return 1 if fact(kind_in(reference(S, i, slot, T)), ABILITY, T) in (DRAW, SORT) else 0
     return 0
@@ -307,12 +307,12 @@ ALL_PIRATES = u64(2046)
 @jit(inline=True)
 def open_outcomes(S, j, T):
     """Returns the set that chance picks from: counts of cards, or a bit for each pirate."""
-    here = mode(S, j)
-    if here == DEAL_CARD:
+    mode_now = mode(S, j)
+    if mode_now == DEAL_CARD:
         return next_cards(S, j, T)
-    if here == DEAL_HAZARD:
+    if mode_now == DEAL_HAZARD:
         return get(S, j, HAZARDS_AT) << HAZARD_SHIFT
-    if here == DEAL_PIRATE:
+    if mode_now == DEAL_PIRATE:
         return ALL_PIRATES & ~(ONE << get(S, j, PIRATE_AT))
     pile = aging_pile(S, j)
     normal = pile & ~DIFFICULT
@@ -331,14 +331,14 @@ def add_to_pair(S, j, first, second, item):
 @jit(inline=True)
 def resolve(S, j, kind, T):
     """Applies the pick of chance: a kind of card, or the number of a pirate."""
-    here = mode(S, j)
-    if here == DEAL_CARD:
+    mode_now = mode(S, j)
+    if mode_now == DEAL_CARD:
         receive(S, j, kind, T)
-    elif here == DEAL_HAZARD:
+    elif mode_now == DEAL_HAZARD:
         S[j, HAZARDS] -= one_card(kind, T) >> HAZARD_SHIFT
         if add_to_pair(S, j, HAZARD_AT, SECOND_HAZARD_AT, kind + ONE) or get(S, j, HAZARDS_AT) == ZERO:
             turn_to(S, j, CHOOSE)
-    elif here == DEAL_AGING:
+    elif mode_now == DEAL_AGING:
         S[j, STATUS] -= (one_card(kind, T) >> AGING_SHIFT) << AGING_AT.shift
         S[j, STACK] += S[j, DISCARD] + one_card(kind, T)
         S[j, DISCARD] = ZERO
@@ -450,16 +450,16 @@ def few(S, i, A, T):
     A pirate that can be beaten is beaten. Of unused cards with the same ability one is used. Only the card with the highest
     value above 0 is doubled, which may leave no action. Only cards rated 0 or less are removed.
     """
-    here = mode(S, i)
-    if here == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
+    mode_now = mode(S, i)
+    if mode_now == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
         A[0] = END
         return 1
     n = legal_actions(S, i, A, T)
-    if here == IN_FIGHT:
+    if mode_now == IN_FIGHT:
         return distinct(S, i, A, n, T)
-    if here == REMOVE:
+    if mode_now == REMOVE:
         return removable(S, i, A, n, T)
-    if here == TARGET and get(S, i, KIND_AT) == DOUBLE:
+    if mode_now == TARGET and get(S, i, KIND_AT) == DOUBLE:
         return best_to_double(S, i, A, n, T)
     return n
 

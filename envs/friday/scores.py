@@ -182,10 +182,10 @@ WON = (WIN / LIFE_WEIGHT, 10_000.0, WIN, 1000.0, 1000.0)
 @jit
 def value(S, i, T):
     """Returns the value of a row by the evaluator `T.leaf.which`, an index into NAMES."""
-    which, here = T.leaf.which, mode(S, i)
-    if here == at.WON:
+    which, mode_now = T.leaf.which, mode(S, i)
+    if mode_now == at.WON:
         return WON[which]
-    if here == LOST and which not in (0, 2):
+    if mode_now == LOST and which not in (0, 2):
         return -WON[which]
     if which == 0:
         return np.float64(life_left(S, i))

@@ -268,29 +268,29 @@ def has_source(used, by, T):
 @jit
 def status_fault(S, i, T):
     """Checks the pirates, the debt and the place of a drawn card."""
-    here = mode(S, i)
+    mode_now = mode(S, i)
     first, second = get(S, i, PIRATE_AT), get(S, i, SECOND_PIRATE_AT)
     fought, beaten = get(S, i, FOUGHT_AT), get(S, i, BEATEN_AT)
-    if here > LOST or max(first, second) > u64(len(PIRATES)) or get(S, i, USES_AT) > MAX_USES:
+    if mode_now > LOST or max(first, second) > u64(len(PIRATES)) or get(S, i, USES_AT) > MAX_USES:
         return MALFORMED
-    if get(S, i, FREE_AT) > MOST_FREE or (get(S, i, TO_AT) and here != DEAL_AGING and here != DEAL_CARD):
+    if get(S, i, FREE_AT) > MOST_FREE or (get(S, i, TO_AT) and mode_now != DEAL_AGING and mode_now != DEAL_CARD):
         return MALFORMED
     if life(S, i) > T.max_life:
         return LIFE
-    fits = second == ZERO if here == DEAL_PIRATE else ZERO < first < second
+    fits = second == ZERO if mode_now == DEAL_PIRATE else ZERO < first < second
     if not fits:
         return TWO_PIRATES
     if fought & beaten or fought == THREE:
         return APART
     if fought | beaten and phase(S, i) != THREE:
         return IN_PIRATES
-    return DEBT if get(S, i, DEBT_AT) and here != LOST else SOUND
+    return DEBT if get(S, i, DEBT_AT) and mode_now != LOST else SOUND
 
 
 @jit
 def fight_fault(S, i, T):
     """Checks what belongs to one fight, and the current ability."""
-    here, ability, acting = mode(S, i), get(S, i, KIND_AT), get(S, i, ACTING_AT)
+    mode_now, ability, acting = mode(S, i), get(S, i, KIND_AT), get(S, i, ACTING_AT)
     lowered, used = get(S, i, LOWERED_AT), S[i, LEFT_USED] + S[i, RIGHT_USED]
     while used:
         lowered &= ~u64(fact(first_kind(used, T), LOWERER, T))
@@ -302,7 +302,7 @@ def fight_fault(S, i, T):
     lowest = get(S, i, FROM_AT)
     if ability > EXCHANGE_AGAIN or lowest >= KINDS:
         return MALFORMED
-    if here != REMOVE and (lowest or get(S, i, POINTS_AT)):
+    if mode_now != REMOVE and (lowest or get(S, i, POINTS_AT)):
         return REMOVING
     if looked(S, i) and ability != u64(cards.SORT):
         return LOOKS
@@ -322,9 +322,9 @@ def fight_fault(S, i, T):
 
 
 @jit
-def steps_left(here, ability, amount):
+def steps_left(mode_now, ability, amount):
     """Returns the least and the most steps that an ability can have left in a mode; (0, -1) if it is impossible there."""
-    drawn, aims, offers = here <= DEAL_CARD, here == TARGET, here == OFFER
+    drawn, aims, offers = mode_now <= DEAL_CARD, mode_now == TARGET, mode_now == OFFER
     name = np.int64(ability)
     if name == cards.DRAW and (drawn or offers):
         return np.int64(offers), amount - 1
@@ -341,33 +341,33 @@ def steps_left(here, ability, amount):
 @jit
 def ability_fault(S, i, T):
     """Checks the current ability together with the mode."""
-    here, ability, to = mode(S, i), get(S, i, KIND_AT), get(S, i, TO_AT)
-    drawn = here in (DEAL_AGING, DEAL_CARD)
-    chosen = TARGET <= here <= ORDER
+    mode_now, ability, to = mode(S, i), get(S, i, KIND_AT), get(S, i, TO_AT)
+    drawn = mode_now in (DEAL_AGING, DEAL_CARD)
+    chosen = TARGET <= mode_now <= ORDER
     steps = np.int64(get(S, i, STEPS_AT))
     if ability == ZERO:
         if chosen:
             return NEEDS_ABILITY
         if steps or (drawn and to == TO_LOOK):
             return NO_STEPS
-        return GOES_TO if to == TO_SETUP and here != DEAL_AGING else SOUND
+        return GOES_TO if to == TO_SETUP and mode_now != DEAL_AGING else SOUND
     if not chosen and (not drawn or to == TO_SETUP):
         return NO_ABILITY
     # The number of steps left.
     kind = (get(S, i, ACTING_AT) >> FOUR) - ONE
     amount = 2 if fact(kind, ABILITY, T) == cards.COPY else fact(kind, AMOUNT, T)
-    low, high = steps_left(here, ability, amount)
+    low, high = steps_left(mode_now, ability, amount)
     if not low <= steps <= high:
         return STEPS
     # Cards to draw, cards looked at, the place of a drawn card.
-    if here == OFFER and not can_draw(S, i, T):
+    if mode_now == OFFER and not can_draw(S, i, T):
         return TO_DRAW
     if ability == u64(cards.SORT):
         n = count_items(looked(S, i), ZERO)
-        least = u64(here in (OFFER, ARRANGE)) + u64(here == ORDER) * TWO
-        if n < least or n > (TWO if here == OFFER or drawn else THREE):
+        least = u64(mode_now in (OFFER, ARRANGE)) + u64(mode_now == ORDER) * TWO
+        if n < least or n > (TWO if mode_now == OFFER or drawn else THREE):
             return LOOKED
-        if here == ORDER and count_items(looked(S, i), looked(S, i) & CARD_MASK) == n:
+        if mode_now == ORDER and count_items(looked(S, i), looked(S, i) & CARD_MASK) == n:
             return IN_ORDER
         right = to == TO_LOOK
     elif ability == u64(cards.DRAW):
@@ -381,31 +381,31 @@ def ability_fault(S, i, T):
 def turn_fault(S, i, T):
     """Checks what the mode requires."""
     # Modes without a fight have nothing on the table.
-    here, phase_here, ahead = mode(S, i), phase(S, i), get(S, i, HAZARDS_AT)
-    beaten, pirates = get(S, i, BEATEN_AT), phase_here == THREE
+    mode_now, phase_now, ahead = mode(S, i), phase(S, i), get(S, i, HAZARDS_AT)
+    beaten, pirates = get(S, i, BEATEN_AT), phase_now == THREE
     active = count_items(get(S, i, ACTIVE_AT), ZERO)
-    setup = here in (DEAL_PIRATE, DEAL_HAZARD) or get(S, i, TO_AT) == TO_SETUP
+    setup = mode_now in (DEAL_PIRATE, DEAL_HAZARD) or get(S, i, TO_AT) == TO_SETUP
     moved = get(S, i, FREE_AT) | get(S, i, USES_AT) | get(S, i, LOWERED_AT) | S[i, DOUBLED]
     for w in (LEFT_USED, RIGHT, RIGHT_USED, DOWN):
         moved |= S[i, w]
-    if (setup or here in (CHOOSE, WON)) and moved | S[i, LEFT]:
+    if (setup or mode_now in (CHOOSE, WON)) and moved | S[i, LEFT]:
         return NO_FIGHT
     # The hazards and pirates of each mode.
     if setup:
-        if pirates or (ahead == ZERO and here != DEAL_PIRATE):
+        if pirates or (ahead == ZERO and mode_now != DEAL_PIRATE):
             return TO_COME
-        if active > u64(here == DEAL_HAZARD):
+        if active > u64(mode_now == DEAL_HAZARD):
             return REVEALED
-        if here == DEAL_PIRATE and (ahead == ZERO or get(S, i, AGING_AT) == ZERO):
+        if mode_now == DEAL_PIRATE and (ahead == ZERO or get(S, i, AGING_AT) == ZERO):
             return AT_START
-    elif here == CHOOSE:
+    elif mode_now == CHOOSE:
         fought = get(S, i, FOUGHT_AT) | beaten
         if (ahead or active or fought) if pirates else active != TWO and (active != ONE or ahead):
             return TO_CHOOSE
-    elif here == WON:
+    elif mode_now == WON:
         if beaten != THREE or active:
             return BEATEN
-    elif here == REMOVE:
+    elif mode_now == REMOVE:
         if pirates or active or moved:
             return LEFT_ALONE
     else:
@@ -419,15 +419,15 @@ def turn_fault(S, i, T):
 @jit
 def action_fault(S, i, T):
     """Checks that somebody can act."""
-    here = mode(S, i)
-    if here <= DEAL_CARD:
-        if here == DEAL_AGING and S[i, STACK] and get(S, i, TO_AT) != TO_SETUP:
+    mode_now = mode(S, i)
+    if mode_now <= DEAL_CARD:
+        if mode_now == DEAL_AGING and S[i, STACK] and get(S, i, TO_AT) != TO_SETUP:
             return EMPTY
         return SOUND if open_outcomes(S, i, T) else TO_PICK
-    if here == IN_FIGHT:
+    if mode_now == IN_FIGHT:
         return SOUND if can_act(S, i, T) else TO_DO
-    if here == TARGET and get(S, i, KIND_AT) != EXCHANGE_AGAIN:
-        return SOUND if offer_cards(S, i, here, None, 0, T) else TO_DO
+    if mode_now == TARGET and get(S, i, KIND_AT) != EXCHANGE_AGAIN:
+        return SOUND if offer_cards(S, i, mode_now, None, 0, T) else TO_DO
     return SOUND
 
 

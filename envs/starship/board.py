@@ -23,7 +23,7 @@ def popcount(b):
 
 @jit(inline=True)
 def lowest(b):
-    """Returns the index of the lowest set bit of `b`, which may not be 0."""
+    """Returns the index of the lowest set bit of `b`, which must not be 0."""
     return popcount((b & (~b + ONE)) - ONE)
 
 

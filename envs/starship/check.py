@@ -35,7 +35,7 @@ class Broken(NamedTuple):
 
 
 def check(ship: Ship) -> list[Broken]:
-    """Returns the rules that a ship breaks; empty for a right one. Also compares `valid` and the stats with the ship."""
+    """Returns the rules that a ship breaks, empty if it keeps them all. Also compares `valid` and the stats with the ship."""
     broken = [*_hull(ship), *_overlaps(ship)]
     if broken:  # the other checks need a hull without overlaps
         return broken

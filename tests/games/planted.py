@@ -627,9 +627,9 @@ def learned(tables: Mapping[str, SmallTable] = CELLS.tables) -> Evaluator:
 
 def of_another_tuple(leaf: Evaluator) -> Evaluator:
     """Returns a network that takes every cell as one of the first tuple."""
-    near = leaf.weights.near
-    near = near._replace(seeing=np.zeros_like(near.seeing))
-    return replace(leaf, weights=leaf.weights._replace(near=near))
+    lookups = leaf.weights.lookups
+    lookups = lookups._replace(seeing=np.zeros_like(lookups.seeing))
+    return replace(leaf, weights=leaf.weights._replace(lookups=lookups))
 
 
 def make_threes(siblings: Any = None, leaf: Evaluator | None = None, **changes: Any) -> Game:

@@ -1,4 +1,4 @@
-"""Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
+"""Friday: Robinson's fight against hazards, age and pirates (one player). `rules` has rules and rulings, `cards` the cards."""
 
 from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules
@@ -42,7 +42,7 @@ ABOUT = About(
         "start_life": "life at the start; 0: the life of the level",
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 GAME = Game(
     name="friday",

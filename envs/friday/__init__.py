@@ -23,9 +23,9 @@ ABOUT = About(
         "`card0` to `card63` choose a card. `action_mask` says which are legal."
     ),
     observation=(
-        "Each kind of card has a number, from 0 in the order of `leafwise.envs.friday.cards.CARDS`, and a code. S are Robinson's starting "
-        "cards. W, E, F, N and C are won from "
-        "hazards: wreck, exploring, further exploring, animals, cannibals. G and D are aging cards, normal and difficult."
+        "Each kind of card has a number, from 0 in the order of `leafwise.envs.friday.cards.CARDS`, and a code. S are "
+        "Robinson's starting cards. W, E, F, N and C are won from hazards: wreck, exploring, further exploring, animals, "
+        "cannibals. G and D are aging cards, normal and difficult."
     ),
     ends="You win when both pirates are beaten. You lose as soon as you must pay a life that you do not have.",
     rewards={

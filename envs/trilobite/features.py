@@ -59,13 +59,8 @@ def planes_space(options: Options) -> gym.spaces.Box:
 
 
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-<<<<<<< HEAD
-    """Returns what `planes_as` writes."""
-    return {"": (Labels(("own chips", "the opponent's chips"), "1 at each of these chips"),)}
-=======
     """Returns the labels of the planes that `planes_as` writes."""
-    return {"": (Labels(("own chips", "the opponent's chips"), "1 at each chip of the player"),)}
->>>>>>> words-c3
+    return {"": (Labels(("own chips", "the opponent's chips"), "1 at each of these chips"),)}
 
 
 @jit(inline=True)

@@ -7,7 +7,7 @@ from leafwise.envs.core.contract.game import About, ExactSolver, Game, Observati
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 
 ABOUT = About(
-    actions="One for each edge between two points: `0-1`, `0-2`, ... The edge gets the player's colour.",
+    actions="An action is an edge between two points: `0-1`, `0-2`, ... The edge gets the player's colour.",
     ends="A player who completes a triangle of their own colour loses. When all edges are coloured the game is a draw.",
     rewards={
         "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",

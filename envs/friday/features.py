@@ -131,13 +131,13 @@ NUMBERS_SEEN = (
         "ability under way",
         0,
         10,
-        "index in `cards.ABILITIES` of the ability in use; 10 for an exchange that may be ended; 0 for none",
+        "index in `cards.ABILITIES` of the ability in use; 10: an exchange that may stop after its first card; 0: none",
     ),
     ("ability's steps", 0, 3, "remaining steps of the ability in use"),
-    ("acting card", 0, KINDS, "kind + 1 of the card whose ability is in use; 0 for none"),
+    ("acting card", 0, KINDS, "number of the kind + 1 of the card whose ability is in use; 0 for none"),
     ("cards doubled", 0, 6, "how many cards are doubled"),
     ("removal points", 0, 31, "points left for removing cards after a lost fight"),
-    ("removable from", 0, KINDS, "the lowest kind that may still be removed"),
+    ("lowest kind", 0, KINDS, "the lowest kind of card that may still be removed"),
     ("first pirate's value", 0, MOST_RED, "points needed against the first pirate"),
     ("second pirate's value", 0, MOST_RED, "points needed against the second pirate"),
     ("acting side", 0, 1, "side of the acting card: 0 left, 1 right"),
@@ -168,13 +168,13 @@ def observation_space(options: Options) -> gym.spaces.Box:
 
 PILE_WORDS = {
     "stack": "in the stack", "discard": "in the discard",
-    "left": "on the left of the table, not used", "left used": "on the left of the table, used",
-    "right": "on the right of the table, not used", "right used": "on the right of the table, used",
+    "left": "on the left of the table, ability not used", "left used": "on the left of the table, ability used",
+    "right": "on the right of the table, ability not used", "right used": "on the right of the table, ability used",
 }  # fmt: skip
 """Places of Robinson's cards: name -> in words."""
 MODES = (
     "deal a pirate", "deal an aging card", "deal a hazard", "deal a card", "choose a hazard", "fight", "choose a target",
-    "offer", "arrange", "order", "remove", "won", "lost",
+    "draw for an ability", "discard a card looked at", "put back cards looked at", "remove", "won", "lost",
 )  # fmt: skip
 
 
@@ -182,16 +182,13 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns the labels of the numbers that `observe` writes."""
     every = tuple(card.name for card in CARDS)
     hazards, aging = every[FIRST_KNOWLEDGE:FIRST_AGING], every[FIRST_AGING:]
-    sequences = (
-        *(f"bottom {k + 1}" for k in range(7)),
-        *(f"top {k + 1}" for k in range(3)),
-        *(f"looked at {k + 1}" for k in range(3)),
-        *("first hazard", "second hazard"),
-    )
 
     def counts(pile: str, kinds: tuple[str, ...], where: str) -> Labels:
         names = tuple(f"{pile} {kind}" for kind in kinds)
         return Labels(names, f"how many cards of the kind are {where}", f"kinds {kinds[0]} to {kinds[-1]}")
+
+    def known(place: str, n: int, what: str) -> Labels:
+        return Labels(tuple(f"{place} {k + 1}" for k in range(n)), f"number of the kind + 1 of each {what}; else 0")
 
     return {
         "": (
@@ -199,12 +196,15 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             counts("hazard stack", hazards, "in the hazard stack"),
             counts("hazard discard", hazards, "in the hazard discard"),
             counts("aging pile", aging, "in the aging pile"),
+            known("bottom", 7, "card at the bottom of the stack, in the order of drawing, if the card is known"),
+            known("top", 3, "card on top of the stack, in the order of drawing, if the card is known"),
+            known("looked at", 3, "card that an ability looks at"),
+            known("hazard", 2, "hazard that lies open"),
             Labels(
-                sequences,
-                "kind + 1 of a card whose place is known, else 0; cards of the stack in the order in which they are drawn",
-                "7 at the bottom of the stack, 3 on its top, 3 looked at, 2 hazards revealed",
+                tuple(f"doubled {k + 1}" for k in range(6)),
+                "number of the kind + 1 of a doubled card, else 0",
+                "doubled cards",
             ),
-            Labels(tuple(f"doubled {k + 1}" for k in range(6)), "kind + 1 of a doubled card, else 0", "doubled cards"),
             Labels(
                 tuple(f"pirate {k + 1} to be beaten" for k in range(10)),
                 "1 for each pirate that is still to be beaten",
@@ -215,7 +215,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
                 "1 for the pirate in the current fight",
                 "pirates 1 to 10",
             ),
-            Labels(MODES, "1 for the current phase of the turn", ", ".join(MODES)),
+            Labels(MODES, "1 for the current step of the turn", ", ".join(MODES)),
             *(Labels((name,), meaning) for name, _, _, meaning in NUMBERS_SEEN),
         )
     }

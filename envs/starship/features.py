@@ -108,11 +108,11 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             Labels(("stage",), "number of the current stage, 1 to 7, divided by 7"),
             Labels(
                 tuple(f"{name} placed" for name in budgets),
-                "points placed, divided by the largest number that the stage may ask for",
+                "points of these parts placed, divided by the maximum target of their stage",
             ),
             Labels(
                 ("seats placed",),
-                "points of crew rooms placed, divided by the largest number that the stage may ask for, at most 1",
+                "seats placed, divided by the target of the crew's stage, at most 1",
             ),
             Labels(("parts placed",), "number of parts placed, divided by 60, at most 1"),
             Labels(("hull area",), "cells of the hull, as a share of all cells of the grid"),

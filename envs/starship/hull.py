@@ -245,17 +245,17 @@ def hull_mask(hull: Hull, grid: int) -> Bools:
         mask = hull.astype(bool)
     else:
         lines = [str(line) for line in hull]
-        if any(len(line) != len(lines[0]) or set(line) - {".", " "} for line in lines):
-            raise UserError('expected a hull as rows of equal length of "." and " "')
+        if wrong := [line for line in lines if len(line) != len(lines[0]) or set(line) - {".", " "}]:
+            raise UserError(f"expected a hull as rows of {len(lines[0])} cells, each '.' or ' ', got {wrong[0][:60]!r}")
         mask = np.array([[c == "." for c in line] for line in lines], dtype=bool)
     if mask.shape != (grid, grid):
         raise UserError(f"expected a hull of {grid} by {grid} cells, got shape {mask.shape!r}")
     if mask[[0, -1], :].any() or mask[:, [0, -1]].any():
-        raise UserError("expected a hull that leaves the outermost ring of the grid free")
+        raise UserError("expected a hull that leaves the outermost ring of the grid free, got cells in it")
     from scipy.ndimage import label  # slow to import
 
-    if label(mask)[1] != 1:
-        raise UserError(f"expected a hull of one 4-connected piece, got {mask.sum()} cells that are not")
+    if (pieces := label(mask)[1]) != 1:
+        raise UserError(f"expected a hull of one 4-connected piece, got {pieces} pieces")
     return mask
 
 

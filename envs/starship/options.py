@@ -36,7 +36,11 @@ ABOUT = About(
         "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
         "north. Its number is (rotation * grid + y) * grid + x."
     ),
-    ends=("The game ends when the last request is placed, or as soon as a stage places less than its minimum."),
+    observation=(
+        "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "
+        "reach its target. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
+    ),
+    ends="The game ends after the last request, or as soon as a stage ends below its minimum of points.",
     rewards={
         "score": "the change of the quality, computed as if the ship were finished",
         "dense": "the same as `score`",
@@ -48,7 +52,7 @@ ABOUT = About(
             'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
             "text of a file that `leafwise ship gen --save-config FILE` writes; a preset named there overrides `preset`"
         ),
-        "hull": 'your own hull, not a random one: rows of "." and " ", booleans [grid, grid], or the path of a file of such rows',
+        "hull": 'your own hull, not a random one: rows of "." (hull) and " " (space), booleans [grid, grid], or the path of a file of such rows',
         "targets": (
             'what the ship must have to be valid: any of `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}`; '
             "`firepower` may also be one number; the observation shows the targets"

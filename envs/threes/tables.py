@@ -52,7 +52,7 @@ class Options:
     def __post_init__(self) -> None:
         settle_fields(self, "threes")
         if self.hint == "window3" and self.bonus_value != "window3":
-            raise UserError("threes: hint='window3' shows the window that bonus_value='window3' draws; set both")
+            raise UserError(f"threes: expected bonus_value='window3' with hint='window3', got {self.bonus_value!r}")
         if self.hint == "colour" and self.bonus_schedule == "slot21":
             raise UserError("threes: expected bonus_schedule='iid' with hint='colour', got 'slot21'")
         if self.bonus_p != BONUS_P and self.bonus_schedule == "slot21":

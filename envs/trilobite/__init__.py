@@ -5,7 +5,7 @@ from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.trilobite import baselines, draw, features, rules, scores, tables, text
 
 ABOUT = About(
-    actions="One for each column, from the left. The chip falls to the lowest free cell of the column.",
+    actions="An action is a column, counted from the left. The chip falls to the lowest free cell of the column.",
     ends="A player with k chips in a row wins. When the board is full the game is a draw.",
     rewards={
         "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",

@@ -60,7 +60,7 @@ def planes_space(options: Options) -> gym.spaces.Box:
 
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns the labels of the planes that `planes_as` writes."""
-    return {"": (Labels(("own chips", "the opponent's chips"), "1 at each chip of the player"),)}
+    return {"": (Labels(("own chips", "the opponent's chips"), "1 at each of these chips"),)}
 
 
 @jit(inline=True)

@@ -166,9 +166,9 @@ class ShipChangesLearner(Learner):
         tensors["offset"] = self.offset.detach().numpy().copy()
         for k, preset_run in enumerate(self.preset_runs):
             tensors |= prefixed(f"replay{k}", preset_run.replay.tensors())
-        more, metadata = super().state()
+        base_tensors, metadata = super().state()
         recorded = {f"recorded{k}": preset_run.replay.recorded for k, preset_run in enumerate(self.preset_runs)}
-        return tensors | more, {"updates": self.updates, "best": self.score, **recorded, **metadata}
+        return tensors | base_tensors, {"updates": self.updates, "best": self.score, **recorded, **metadata}
 
     def step(self) -> Json:
         """Changes ships and trains on the tried changes; returns the logged values."""

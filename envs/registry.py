@@ -136,8 +136,9 @@ def position_words(name: str) -> Mapping[str, str]:
 def game(name: str, /, **options: Any) -> Game:
     """Returns a game in a variant: `game("threes", hint="exact")`.
 
-    Options that are texts of files may be paths here. For options from other people use `game(name).variant(**options)`, which
-    opens no file. Raises ValueError for an unknown game or option, and for a plug-in's game that cannot be imported.
+    If an option is the text of a file, you can give the path of the file instead. For options that come from other people, use
+    `game(name).variant(**options)`, which opens no file. Raises ValueError for an unknown game or option, and for a plug-in's
+    game that cannot be imported.
     """
     check_name(name)
     default = _added[name] if name in _added else _listed_game(name)

@@ -185,22 +185,24 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
             rows.append(
                 [panel.title, leaf, panel.unit, figures[0], f"{figures[1]} to {figures[2]}", panel.time, panel.games]
             )
+    strongest = [f"`{panel.leaves}` in {panel.title.partition(',')[0]}" for panel in panels[:5]]
     return [
         "# Hand-made against learned leaf at equal time", "",
-        "How strong each game plays with its hand-made leaf and with its network, in the same search. Each decision",
-        "has the same processor time. Intervals are 95 % intervals. The time is per move, per decision, per turn or",
-        "per ship, as the column says.", "",
+        "The strength of two [leaves](../docs/terms.md#leaf) of each game in the same search: a hand-made one, and the network",
+        "of the package (learned). Both have the same processor time, per move, decision, turn or ship. Intervals are 95 %",
+        "intervals.", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        "For each game we chose the hand-made leaf that is strongest at this time: "
-        f"{', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
+        "The hand-made leaf is the one that is strongest at the time of its row: "
+        f"{', '.join(strongest)}.",
         "In two-player games both shares are from one match, which plays every opening from both seats. The games are from",
         "the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md), [Trap](trap/turns.md) and",
         "[Friday](friday/learned.md).",
         "",
         f"Starship compares three builders: {', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
         "the depth and width that were best on other seeds, among those that are no slower than the learned leaf. The",
-        "third needs no leaf. It knows all requests beforehand, builds many ships by hand-made rules, and keeps the best.",
+        "third (`best of many by hand`) needs no leaf. It knows all requests beforehand, builds 170 ships by hand-made rules,",
+        "and keeps the best.",
         "",
     ]  # fmt: skip
 

@@ -97,18 +97,21 @@ def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     own_players = []  # of games with their own players for some levels
     for short, game in variants():
         if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := room_level(game, level))]:
-            own_players += [f"In `{short}` {', '.join(named)}.", ""]
+            own_players += [f"`{short}` has players of its own for some levels: {', '.join(named)}."]
     return [
         "# Levels of play",
         "",
-        "Play a level with `leafwise play GAME --level easy`, as the player `level:easy`, or in an environment with",
-        '`opponent="level:easy"`. In a two-player game a level plays the moves of the exact solver, or those of the search `best`',
-        f"if there is no solver. It replaces some moves by random ones: {what}. The table shows the share",
-        "of the points that each level takes from the next stronger one, with 95 % intervals:",
+        "`leafwise play GAME --level easy` plays against an opponent of the level `easy`. In other commands this opponent is the",
+        'player `level:easy`, in an environment `opponent="level:easy"`. In a two-player game a level plays the moves of the',
+        "exact solver, or of the player `best` if there is no solver. It replaces some moves by random ones:",
+        f"{what}.",
+        *own_players,
+        "`course` names a player of [the course](../docs/terms.md#course) from which Trap comes.",
+        "",
+        "The table shows the share of the points that each level takes from the next stronger one, with 95 % intervals:",
         "",
         *table(head, rows),
         "",
-        *own_players,
         *signed(config, []),
     ]
 

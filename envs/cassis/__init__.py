@@ -1,4 +1,4 @@
-"""Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
+"""Cassis: colour the edges between n points; who completes a triangle of their own colour loses. `rules` has the rules."""
 
 from math import factorial
 
@@ -7,7 +7,7 @@ from leafwise.envs.core.contract.game import About, ExactSolver, Game, Observati
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 
 ABOUT = About(
-    actions="One for each edge between two points: `0-1`, `0-2`, ... The edge gets the player's colour.",
+    actions="An action is an edge between two points: `0-1`, `0-2`, ... The edge gets the player's colour.",
     ends="A player who completes a triangle of their own colour loses. When all edges are coloured the game is a draw.",
     rewards={
         "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",
@@ -16,7 +16,7 @@ ABOUT = About(
         "n": "number of points",
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 GAME = Game(
     name="cassis",
@@ -54,7 +54,7 @@ GAME = Game(
     options=tables.Options(),
     scores=scores.SCORES,
     ais={
-        "solver": ExactSolver("leafwise.envs.cassis.solver:Solver", memory_mb=lambda options: 1.0),
+        "solver": ExactSolver("leafwise.envs.cassis.solver:CassisSolver", memory_mb=lambda options: 1.0),
         "dfs": baselines.dfs_player,
     },
     features={"sparse": features.SPARSE},

@@ -1,4 +1,4 @@
-"""Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
+"""Friday: Robinson's fight against hazards, age and pirates (one player). `rules` has rules and rulings, `cards` the cards."""
 
 from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules
@@ -23,14 +23,14 @@ ABOUT = About(
         "`card0` to `card63` choose a card. `action_mask` says which are legal."
     ),
     observation=(
-        "Kinds of cards are numbered from 0 in the order of `leafwise.envs.friday.cards.CARDS`. S are Robinson's starting "
-        "cards. W, E, F, N and C are won from "
-        "hazards: wreck, exploring, further exploring, animals, cannibals. G and D are aging cards, normal and difficult."
+        "Each kind of card has a number, from 0 in the order of `leafwise.envs.friday.cards.CARDS`, and a code. S are "
+        "Robinson's starting cards. W, E, F, N and C are won from hazards: wreck, exploring, further exploring, animals, "
+        "cannibals. G and D are aging cards, normal and difficult."
     ),
     ends="You win when both pirates are beaten. You lose as soon as you must pay a life that you do not have.",
     rewards={
         "returns": "1 when the game is won",
-        "score": "the booklet's final score, when the game ends",
+        "score": "the final score by the game's rule booklet, when the game ends",
         "shaped": "1 for a win, plus progress: beaten hazards and pirates, and life",
     },
     options={
@@ -39,10 +39,10 @@ ABOUT = About(
         "empty_aging": "what happens when you must shuffle and no aging card is left",
         "destroy": "what happens to a destroyed card",
         "double_needs_source": "whether a card stays doubled only while the card that doubles it is on the table",
-        "start_life": "life at the start; with 0 that of the level",
+        "start_life": "life at the start; 0: the life of the level",
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 GAME = Game(
     name="friday",

@@ -1,7 +1,7 @@
-"""The options of the building game, in any form that a person gives them, and the tables and sizes that follow from them.
+"""The options of the building game, in each form that a person can give them, and the tables and sizes that follow from them.
 
-Parameters, hull and targets become short texts that say it all: so a variant of the game can be compared, written down and read
-again, wherever its files have gone.
+Parameters, hull and targets become short texts that hold everything. So a variant of the game can be compared, written down and
+read again, even if its files are gone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ ABOUT = About(
         "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
         "north. Its number is (rotation * grid + y) * grid + x."
     ),
-    ends=("The game ends when the last request is placed, or as soon as a stage places less than its minimum."),
+    observation=(
+        "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "
+        "reach its target. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
+    ),
+    ends="The game ends after the last request, or as soon as a stage ends below its minimum of points.",
     rewards={
         "score": "the change of the quality, computed as if the ship were finished",
         "dense": "the same as `score`",
@@ -48,29 +52,29 @@ ABOUT = About(
             'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
             "text of a file that `leafwise ship gen --save-config FILE` writes; a preset named there overrides `preset`"
         ),
-        "hull": 'your own hull, not a random one: rows of "." and " ", booleans [grid, grid], or the path of a file of such rows',
+        "hull": 'your own hull, not a random one: rows of "." (hull) and " " (space), booleans [grid, grid], or the path of a file of such rows',
         "targets": (
             'what the ship must have to be valid: any of `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}`; '
             "`firepower` may also be one number; the observation shows the targets"
         ),
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 
 def is_settings(text: str) -> bool:
-    """Whether a text holds parameters, in JSON or TOML, rather than the path of a file of them."""
+    """Returns whether a text holds parameters, in JSON or TOML, and not the path of a file of them."""
     return text.lstrip().startswith("{") or "\n" in text or "=" in text
 
 
 def is_hull(text: str) -> bool:
-    """Whether a text is a hull, in run lengths or rows, rather than the path of a file of rows."""
+    """Returns whether a text is a hull, in run lengths or rows, and not the path of a file of rows."""
     return "\n" in text or re.fullmatch(HULL_LENGTHS, text) is not None
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for what makes no sense. `ABOUT` says what each option is."""
+    """The options of a variant; raises ValueError for one that the game does not have. `ABOUT` describes each option."""
 
     preset: Annotated[str, OneOf.described(SIZES)] = field(default="scout", metadata=RULE_ONLY)
     parameters: str = field(default="", metadata=RULE_ONLY | from_file(is_settings))
@@ -109,8 +113,8 @@ def _compact(values: Mapping[str, Any]) -> str:
 def read_parameters(given: Any, preset: str) -> tuple[str, str]:
     """Returns the name of a preset and, as JSON, what differs from it: "" for nothing.
 
-    `given` is a `Parameters`, a mapping of changes like `{"crew": {"min_seats": 12}}`, or such a mapping as JSON or TOML. It may
-    name another preset than `preset`, which is what it changes otherwise. Raises ValueError.
+    `given` is a `Parameters`, a mapping of changes like `{"crew": {"min_seats": 12}}`, or such a mapping as JSON or TOML. It
+    changes `preset`, or the preset that it names. Raises ValueError.
     """
     parameters = given if isinstance(given, Parameters) else changed(preset, _mapping(given))
     base = parameters.preset if parameters.preset in PRESETS else "classic"
@@ -120,7 +124,7 @@ def read_parameters(given: Any, preset: str) -> tuple[str, str]:
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:
-    """Returns a mapping of changes, read from JSON or TOML if it is not one."""
+    """Returns a mapping of changes, given as one or as JSON or TOML."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
         try:
             given = json.loads(given)
@@ -136,9 +140,10 @@ def _mapping(given: Any) -> Mapping[str, Any]:
 
 
 def read_hull(given: Any, grid: int) -> str:
-    """Returns a hull in run lengths. `given` is booleans [grid, grid], rows of "." and " ", a text of such rows, or run lengths.
+    """Returns a hull in run lengths.
 
-    Rows of a text are filled up with space on the right and below. Raises ValueError.
+    `given` is booleans [grid, grid], rows of "." and " ", a text of such rows, or run lengths. Rows of a text are filled up
+    with space on the right and below. Raises ValueError.
     """
     if isinstance(given, str):
         if not is_hull(given):
@@ -152,15 +157,15 @@ def read_hull(given: Any, grid: int) -> str:
 @functools.lru_cache(maxsize=256)
 def built(preset: str, parameters: str, hull: str, targets: str) -> Parameters:
     """Returns all parameters of a variant; raises ValueError for those that a building game cannot have."""
-    whole = with_targets(changed(PRESETS[preset], json.loads(parameters or "{}")), read_targets(targets))
+    parameters_built = with_targets(changed(PRESETS[preset], json.loads(parameters or "{}")), read_targets(targets))
     if hull:
-        whole = replace(whole, shape=replace(whole.shape, enabled=False))
-    elif not final(whole).shape.enabled:
+        parameters_built = replace(parameters_built, shape=replace(parameters_built.shape, enabled=False))
+    elif not final(parameters_built).shape.enabled:
         raise UserError("expected a hull if the stage Shape does not run, got none")
-    for run in runs(whole):
+    for run in runs(parameters_built):
         if run.row != run.number and run.number in at.KINDS:
             raise UserError(f"expected each stage that places parts once where a ship is built, got {run.title} twice")
-    return whole
+    return parameters_built
 
 
 def make_tables(options: Options) -> GameTables:
@@ -177,6 +182,6 @@ def width(options: Options) -> int:
 
 @functools.cache
 def names(options: Options) -> tuple[str, ...]:
-    """Returns the names of the actions: x, y of the top-left cell and the rotation as where the front faces."""
+    """Returns the names of the actions: x and y of the top-left cell, and the direction that the front faces."""
     side = range(options.built.grid)
     return tuple(f"{x},{y}{way}" for way in DIRECTIONS for y in side for x in side)

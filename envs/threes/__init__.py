@@ -1,4 +1,4 @@
-"""Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. Rules and rulings: `rules`."""
+"""Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. `rules` has the rules and rulings."""
 
 from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
@@ -6,8 +6,8 @@ from leafwise.envs.threes import baselines, draw, features, rules, scores, table
 from leafwise.envs.threes.companion import COMPANION
 
 ABOUT = About(
-    actions="A slide in one direction. Every tile that can move does so by one cell, or merges with the tile ahead of it.",
-    ends='The game ends when no slide is legal, and with `top="end_at_12288"` also when two 6144 merge.',
+    actions="An action is a slide in one direction. Every tile that can move does so by one cell, or merges with the tile ahead of it.",
+    ends='The game ends when no slide is legal, and with `top="end_at_12288"` also when two tiles 6144 merge.',
     rewards={
         "score": "change of the board's score, including tiles that enter; a tile of rank r >= 3 counts 3 to the power r - 2",
         "merges": "points of the merges alone",
@@ -17,12 +17,12 @@ ABOUT = About(
         "bonus_value": "how the value of a bonus tile is drawn",
         "bonus_schedule": "when bonus tiles come",
         "hint": "what the player sees of a bonus tile before it enters",
-        "top": "what happens when two 6144 meet",
+        "top": "what happens when two tiles 6144 meet",
         "entry": "where the next tile may enter",
         "bonus_p": 'chance that a draw is a bonus tile, with `bonus_schedule="iid"`',
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 GAME = Game(
     name="threes",

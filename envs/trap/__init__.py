@@ -1,4 +1,4 @@
-"""Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
+"""Trap: move, then throw a trap; a player who cannot move loses (two players, chance). `rules` has the rules."""
 
 from leafwise.envs.core.contract.game import (
     About,
@@ -19,11 +19,11 @@ from leafwise.envs.trap.turns import OPTIONS, TurnPlayer
 
 ABOUT = About(
     actions=(
-        "`N` to `NW` move to a neighbour. The others throw a trap at a cell, `row,column` from 0 at the top left, row by row."
+        "`N` to `NW` move to a neighbouring cell. `row,column` throws a trap at a cell, counted from 0 at the top left."
         " A turn is a move and a throw."
     ),
     observation=(
-        "The observation does not show how near the draw is. With the option `observe_turn` a fifth plane shows it."
+        "The observation does not show how many turns are left until the draw. With the option `observe_turn` a fifth plane shows them."
     ),
     ends="A player who cannot move loses. After `max_turns` turns the game is a draw.",
     rewards={
@@ -31,18 +31,18 @@ ABOUT = About(
     },
     options={
         "size": "cells on each side of the board",
-        "self_trap": "when you lose if your own throw leaves you, and only you, without a move",
+        "self_trap": "when you lose after a throw that leaves you no move, if your opponent can still move",
         "max_turns": "turns after which the game is a draw; by default four for each cell",
         "observe_turn": "whether one more plane of the observation shows the turns left until the draw",
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 ON_BOARD = r"(?<=[^\d\s] ){0}\b|(?<!^)\b{0}(?= [^\d\s])|(?<=^\d ){0}\b"
-"""A player's number on the board, rather than that of a row or a column."""
+"""Matches a player's number on the board, but not that of a row or a column."""
 GAME = Game(
     name="trap",
-    title="Trap, move and throw until the other cannot move (two players, with chance)",
+    title="Trap, players move and throw traps until one cannot move (two players, with chance)",
     module=__name__,
     players=2,
     rules=Rules(
@@ -87,7 +87,7 @@ GAME = Game(
     options=tables.Options(),
     scores=scores.SCORES,
     ais={
-        "solver": ExactSolver("leafwise.envs.trap.solver:Solver", memory_mb=tables.solver_mb),
+        "solver": ExactSolver("leafwise.envs.trap.solver:TrapSolver", memory_mb=tables.solver_mb),
         "course": Programs(players.named, tuple(players.RECIPES), levels={name: name for name in players.LEVELS}),
         "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True),
     },

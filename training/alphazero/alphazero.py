@@ -78,8 +78,8 @@ class Config(IterationOptions):
     concentration: Annotated[float, Range(0.01, 10000)] = 10.0
     """Sum of the parameters of the Dirichlet noise. Each is this divided by the number of legal actions."""
     sampling_moves: Annotated[int, Range(0, 1e6)] = 8
-    """Number of decisions after the opening whose action is sampled by its simulations. After them the action with the most
-    simulations is played."""
+    """Number of decisions after the opening in which the action is drawn in proportion to the simulations. After them the action
+    with the most simulations is played."""
     gumbel: Annotated[int, Range(0, 1e6)] = 0
     """Number of root actions among which sequential halving with Gumbel noise chooses (torch module); 0: PUCT."""
     td_lambda: Share = 1.0

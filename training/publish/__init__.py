@@ -173,7 +173,8 @@ def card(path: Path, kind: Any) -> str:
         "The first command trains such a network today. The others made this file, each at the commit that it names.",
         "",
         f"- today: `{train_command(metadata)}`; the other options come from the game's recipe",
-        f"- time: {metadata['steps']:,} {kind.UNIT}, {metadata['seconds']:,.0f} s of processor time on {metadata['hardware']}",
+        f"- best network of the run: after {metadata['steps']:,} {kind.UNIT} and {metadata['seconds']:,.0f} s of processor time on "
+        f"{metadata['hardware']}",
         *kind.made(metadata),
         command_line("command", metadata["command"], metadata["commit"]),
     ]

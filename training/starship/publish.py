@@ -113,7 +113,7 @@ def made(metadata: dict[str, Any]) -> list[str]:
     """Returns how the model was chosen."""
     chosen = metadata["selected"]
     return [
-        f"- selection: by {chosen['games']} ships of selection seeds, with a mean quality of {chosen['mean']:.4f} over presets"
+        f"- selection: by {chosen['games']} ships with selection seeds; the mean quality over the presets was {chosen['mean']:.4f}"
     ]
 
 
@@ -129,8 +129,8 @@ def figures(metadata: dict[str, Any]) -> list[str]:
         for score in metadata["score"]
     ]
     return [
-        "The table compares the mean quality of ships. The learned builder places each part once, and looks one placement",
-        "ahead. The hand-made builder gets the same hulls and requests. A ship that is not valid counts 0. The hulls have",
+        "The table compares the mean quality of ships. The learned builder looks one placement ahead, and never moves a part",
+        "that is placed. The hand-made builder gets the same hulls and requests. A ship that is not valid counts 0. The hulls have",
         f"{seeds_line(first, last)}. Intervals are 95 % intervals.",
         "",
         "| preset | learned builder | hand-made builder | gain, paired | valid ships of the learned builder |",

@@ -45,9 +45,9 @@ def page(game: Game, short: str) -> str:
 
 def observation(game: Game) -> Iterator[str]:
     """Yields the ranges of the observation, then those of each other view, and the keys of `info`."""
-    yield from arrays(game, DEFAULT_VIEW)
     if game.text.about.observation:
         yield game.text.about.observation
+    yield from arrays(game, DEFAULT_VIEW)
     for name in game.view_names[1:]:
         same = game.view(name).observe_as is game.view(DEFAULT_VIEW).observe_as
         yield f'`observation="{name}"` is {"the same." if same else "another observation:"}'
@@ -179,14 +179,15 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         ]
         for one in known
     ]  # fmt: skip
-    yield "Mean return of an episode, by player. `learned` names the network in the package."
+    yield """Mean return of an episode, by player. `learned` names the network in the package.
+The last column names the commit that measured the row, or the page with the measurement."""
     yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "commit or page"], rows)
     if any(one.ci_low is None for one in known):
         yield "Where there is no interval, all episodes had the same return."
     if game.players == 2:
         yield (
             'The opponent is `greedy`, and the player moves first (`seat="first"`). '
-            "Against it, another player may win more often than perfect play does."
+            "A perfect player need not have the highest return: it does not look for the errors of `greedy`."
         )
 
 

@@ -111,10 +111,8 @@ class Evaluator:
         if self.batch_policy is not None and self.batch is None:
             raise UserError(f"evaluator {self.name!r}: expected a batch for the batch_policy, got none")
         if self.speed.sibling_values is not None and (self.to_go or self.value is None):
-            wrong = "a value that is to_go" if self.to_go else "none"
-            raise UserError(
-                f"evaluator {self.name!r}: expected a value for sibling_values that is not to_go, got {wrong}"
-            )
+            wrong = "to_go" if self.to_go else "none"
+            raise UserError(f"evaluator {self.name!r}: expected a value without to_go for sibling_values, got {wrong}")
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -285,10 +285,10 @@ TOGETHER = Speed(sibling_values=sibling_values)
     [
         ({"low": 0.0}, "expected low and high or neither, got one of them"),
         ({"value": None}, "expected a value, a batch or both, got none"),
-        ({"speed": TOGETHER, "to_go": True}, "that is not to_go, got a value that is to_go"),
+        ({"speed": TOGETHER, "to_go": True}, "expected a value without to_go for sibling_values, got to_go"),
         (
             {"speed": TOGETHER, "value": None, "batch": lambda rows, T: rows[:, 0]},
-            "expected a value for sibling_values that is not to_go, got none",
+            "expected a value without to_go for sibling_values, got none",
         ),
     ],
 )

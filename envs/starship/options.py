@@ -52,7 +52,10 @@ ABOUT = About(
             'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
             "text of a file that `leafwise ship gen --save-config FILE` writes; a preset named there overrides `preset`"
         ),
-        "hull": 'your own hull, not a random one: rows of "." (hull) and " " (space), booleans [grid, grid], or the path of a file of such rows',
+        "hull": (
+            'your own hull, not a random one: rows of "." (hull) and " " (space), booleans [grid, grid], or the path of a file '
+            "of such rows"
+        ),
         "targets": (
             'what the ship must have to be valid: any of `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}`; '
             "`firepower` may also be one number; the observation shows the targets"

@@ -34,7 +34,7 @@ HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 ABOUT = About(
     actions=(
         "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
-        "north. Its number is (rotation * grid + y) * grid + x."
+        "north. Its number is (rotation * grid + y) * grid + x, with rotation 0 to 3 for north, east, south and west."
     ),
     observation=(
         "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "

@@ -29,7 +29,7 @@ def aec(
 ) -> AECEnv:
     """Returns a game as a PettingZoo AECEnv: `leafwise.aec("trap")`.
 
-    Keywords are those of `EnvOptions`, where each is explained, and the game's own options.
+    The keywords are explained at `leafwise.GameEnv`; the game's own options are keywords too.
 
     Raises ValueError for wrong input, TypeError for unknown keywords, and ImportError if PettingZoo (extra `multiagent`) is not
     installed.

@@ -45,7 +45,7 @@ def _measured() -> dict[str, Any]:
 
 
 def reference(env_id: str) -> tuple[Reference, ...]:
-    """Returns the results for an id, `Threes-v0` or `leafwise/Threes-v0`, from the weakest kind of player on.
+    """Returns the results for an id, `Threes-v0` or `leafwise/Threes-v0`, the weakest kind of player first.
 
     In a two-player game the opponent is the id's own ("greedy"), and the player goes first. Raises ValueError for an id without
     results.

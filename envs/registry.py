@@ -70,11 +70,9 @@ def listed() -> dict[str, Listed]:
             ids = {short: name for name, game in games_by_name.items() for short in game.fields["ids"]}
             for name, game in new.items():
                 if name in games_by_name:
-                    raise UserError(
-                        f"expected a name of its own, {name!r} is taken by {games_by_name[name].plugin or 'leafwise'}"
-                    )
+                    raise UserError(f"expected a new name, got {name!r} of {games_by_name[name].plugin or 'leafwise'}")
                 for short in set(game.fields["ids"]) & set(ids):
-                    raise UserError(f"expected an id of its own, {short!r} is taken by the game {ids[short]!r}")
+                    raise UserError(f"expected a new id, got {short!r} of the game {ids[short]!r}")
         except UserError as problem:
             warnings.warn(f"{point} is left out: {problem}", PluginWarning, stacklevel=2)
         else:
@@ -138,8 +136,9 @@ def position_words(name: str) -> Mapping[str, str]:
 def game(name: str, /, **options: Any) -> Game:
     """Returns a game in a variant: `game("threes", hint="exact")`.
 
-    Options that are texts of files may be paths here. For options from other people use `game(name).variant(**options)`, which
-    opens no file. Raises ValueError for an unknown game or option, and for a plug-in's game that cannot be imported.
+    If an option is the text of a file, you can give the path of the file instead. For options that come from other people, use
+    `game(name).variant(**options)`, which opens no file. Raises ValueError for an unknown game or option, and for a plug-in's
+    game that cannot be imported.
     """
     check_name(name)
     default = _added[name] if name in _added else _listed_game(name)
@@ -244,11 +243,11 @@ def register_game(new: Game) -> None:
 
     check_is_game(new, "register_game")
     if (new.name in listed() or new.name in _added) and game(new.name) != new:
-        raise UserError(f"expected a new name for a game, {new.name!r} is taken")
+        raise UserError(f"expected a new name for a game, got {new.name!r}, which is taken")
     for name, entry in listed().items():
         for short in set(entry.fields["ids"]) & set(new.ids):
             if name != new.name:
-                raise UserError(f"{new.name}: expected new ids, {short!r} is one of {name!r}")
+                raise UserError(f"{new.name}: expected new ids, got {short!r} of the game {name!r}")
     _added[new.name] = new
     _register(new.name, new.ids)
 

@@ -27,7 +27,7 @@ from leafwise.search.rollout import rollout
 from leafwise.search.search_options import MctsOptions, SearchOptions
 
 TRAINING = {
-    "run-options": "runs.run_options:RunOptions", "match-options": "runs.gating:Options",
+    "run-options": "runs.run_options:RunOptions", "match-options": "runs.gating:GatedOptions",
     "actor-options": "runs.gating:ActorOptions", "iteration-options": "runs.gating:IterationOptions",
     "alphazero-options": "alphazero.alphazero:Config", "dqn-options": "dqn.dqn:Config",
     "ntuple-q-options": "ntuple_td.ntuple_q:Config", "ntuple-td-options": "ntuple_td.ntuple_td:Config",

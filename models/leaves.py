@@ -72,8 +72,9 @@ def leaf(
         speaks_for: the player whose gain the numbers are: "to_act", the player who acts, as for an agent; or "player_0".
         to_go: True (the default): the numbers are the return still to come, as an agent's values are. False: they are the return of
             the whole game. An `.onnx` file written by Leafwise has the right default.
-        discount: factor of the numbers besides `scale`: the discount of one decision, so that a search of depth 1 chooses as the
-            model itself does. Rewards inside the tree are not discounted. Default: `gamma` of a model of Stable-Baselines3, else 1.
+        discount: a factor for all numbers, besides `scale`. With the discount of one decision, a search of depth 1 chooses the
+            same actions as the model. Rewards inside the tree are not discounted. Default: `gamma` of a model of
+            Stable-Baselines3, else 1.
         scale: the return that a number of 1 means. Default: that of the `VecNormalize` that a model was trained behind, else 1.
         normalize: the `VecNormalize` that a model of Stable-Baselines3 was trained behind, or the path of its file (also a pickle).
             Not needed for a model that still has its environment.

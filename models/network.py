@@ -142,16 +142,16 @@ class NetworkKind:
     """(game, metadata, tensors, tables) -> a network; raises ValueError for what does not fit.
 
     `tensors` None: an untrained network. `tables`: the tables of features of the tensors, by name, in the file's order; None: all
-    that the room has now.
+    that the game has now.
     """
     needs: Mapping[str, type | tuple[type, ...]]
     """Required entries of the metadata, and their types."""
     tables: Callable[[Game, Metadata], Mapping[str, FeatureTable]] = no_feature_tables
-    """(game, metadata) -> all tables of features that the room has now for such networks."""
+    """(game, metadata) -> all tables of features that the game has now for such networks."""
     used: Callable[[Any], Mapping[str, FeatureTable]] | None = None
-    """network -> the tables of features that it was trained with (None: all that the room has)."""
+    """network -> the tables of features that it was trained with (None: all that the game has)."""
     version: Callable[[Game, Metadata], int] = version_one
-    """(game, metadata) -> version of the room's inputs besides tables."""
+    """(game, metadata) -> version of the game's inputs besides tables."""
     create_to_play: Callable[..., Network] | None = None
     """Like `create` with tensors, for networks that only play: equal values, but faster or with less memory (None: `create`)."""
     module: str | Callable[[Any], Any] = ""
@@ -195,7 +195,7 @@ def register_network(kind: NetworkKind | type) -> None:
         return
     taken = kind.name in BUILT_IN or kind.name in _installed() or _registered.get(kind.name, kind) != kind
     if taken:
-        raise UserError(f"expected a new name for a kind of network, {kind.name!r} is taken")
+        raise UserError(f"expected a new name for a kind of network, got {kind.name!r}, which is taken")
     _registered[kind.name] = kind
 
 
@@ -275,8 +275,8 @@ def torch_network(
             `resnet` (`blocks`, `channels`, `hidden`), or a class of torch modules. It is built by `network(space, outputs,
             **arguments)`; `arguments` are JSON values. `forward` takes float32 [n, *space.shape].
         sees: "planes", "onehot" or "observation", as for environments; or "features" or another set of the game's sparse features:
-            a 1 for each active one, and a last 1 if they take the other player's side. Default: planes or onehot if the game has
-            them.
+            a 1 for each active one, and a last entry that is 1 if they describe the position from the other player's side.
+            Default: planes or onehot if the game has them.
         says: "value": one number for the player who acts (outputs = 1). "q": one for each action (outputs = number of actions).
             "policy": a value, then a logit for each action (outputs = 1 + number of actions).
         scale: the return that a number of 1 means, in single-player games with a score, where numbers are the return still to

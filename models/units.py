@@ -54,7 +54,8 @@ class Units:
     values: tuple[float, ...]
     """Values of a search, ascending."""
     meanings: tuple[float, ...]
-    """The meaning of each of `values`, never falling; linear in between. Beyond the ends shares of 1 are constant, scores go on."""
+    """The meaning of each of `values`, never falling; linear in between. Beyond both ends a share of 1 stays constant, and a
+    score continues to change."""
     error: float
     """Largest difference between predicted and observed mean in ten equal groups of positions, from games not used for the fit. If
     the numbers are scores it is a share of the observed mean."""

@@ -38,8 +38,8 @@ class Search(BaseSearch):
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     It is expectiminimax over max, min and chance nodes. Only `cutoff`, `nodes`, `rare`, `width` and `candidates` change values;
-    all other options are exact. One instance searches one position at a time: calls from other threads wait. Its own evaluator
-    must use another instance.
+    all other options are exact. One instance searches one position at a time: calls from other threads wait. If the evaluator
+    itself searches, it must use another instance.
     """
 
     kind = "search"
@@ -78,15 +78,17 @@ class Search(BaseSearch):
                 with pruning.
             pruning: Alpha-beta at decisions, and Star1 at chance nodes if the leaf has bounds.
             table_mb: Size of the transposition table in MB (32 bytes a position); 0: no table.
-            ordering: What a pruning search tries first: "table", "values", "killers".
+            ordering: Which actions a pruning search tries first: names among "table", "values" and "killers".
             star2: At a chance node, first tries one action of each outcome (Star2); needs pruning and a leaf with
                 bounds.
             deepening: Searches depth 1, then 2, and so on, also without `seconds`, to order the actions.
-            cutoff: Decisions less probable than this become leaves; 0: none.
-            nodes: Maximum number of decisions searched at each depth, the root included; 0: no limit.
-            rare: Outcomes of chance less probable than this become leaves; 0: none.
-            width: Maximum number of actions searched at a decision: the best by one-ply value. Default: no limit.
-            candidates: The actions considered, one of `game.search.candidates`; default: all legal actions.
+            cutoff: Decisions that the line reaches with less than this probability become leaves; 0: none.
+            nodes: Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
+            rare: Outcomes of a chance node with less than this probability become leaves; 0: none.
+            width: Maximum number of actions searched at a decision, those with the best one-ply values. Default: no
+                limit.
+            candidates: Name of the set of actions considered, among `game.search.candidates`; default: all legal
+                actions.
             batched: Grows the tree first, then values its leaves in batches; not with pruning, table, width, threads or
                 rare.
             threads: Number of threads that share the root actions, each with its own memory.

@@ -16,7 +16,8 @@ from leafwise.envs.core.contract.state import State
 class Result:
     """What a search found. All values are for the player to move.
 
-    `value` and `values` are in the evaluator's unit, `value_in_unit` and `action_values_in_unit` in one that people count in.
+    `value` and `values` are in the evaluator's own scale. `value_in_unit` and `action_values_in_unit` are in a unit that people
+    use.
     """
 
     action: int | None
@@ -30,8 +31,8 @@ class Result:
     depth: int
     seconds: float
     bounds: frozenset[int]
-    """Ids of the root actions whose value is only an upper bound, or of a smaller depth because time was up
-    (`all_values=False`)."""
+    """Ids of the root actions whose value is only an upper bound, or comes from a smaller depth because the time was up (only
+    with `all_values=False`)."""
     state: State = field(repr=False)
     _line_of: Callable[[Result], tuple[str, ...]] | None = field(repr=False, compare=False)
     """Finds the principal variation; None in a pickle or copy, which holds it."""

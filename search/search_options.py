@@ -109,14 +109,15 @@ class SearchOptions(BaseOptions):
     seconds: Annotated[float | None, SECONDS] = option(None)
     """Time limit of a search; the result is that of the deepest complete depth.
 
-    The first depth is always completed. In games with actions that cost no depth it is searched with 64 decisions, and while time
-    is left again with four times as many. The time of the first search starts when its code is compiled.
+    The first depth is always completed. Where some actions cost no depth, the search first visits only 64 decisions. While time
+    is left, it repeats depth 1 with four times as many. The time of the first search starts when its code is compiled.
     """
     all_values: bool = option(True, in_text=False)
     """Every root action gets its exact value. With False only the best action does, which is faster with pruning.
 
-    The value of another action may then be an upper bound (`Result.bounds`). If time ends a depth, the actions searched until then
-    count. The search goes no deeper if only one action is legal, or the best action already has the highest possible value.
+    The value of another action may then be an upper bound (`Result.bounds`). If the time ends within a depth, the actions
+    searched until then count. The search goes no deeper if only one action is legal, or the best action already has the highest
+    possible value.
     """
     pruning: bool | None = option(None)
     """Alpha-beta at decisions, and Star1 at chance nodes if the leaf has bounds.
@@ -126,10 +127,10 @@ class SearchOptions(BaseOptions):
     table_mb: Annotated[float | None, Range(0, MAX_MB)] = option(None)
     """Size of the transposition table in MB (32 bytes a position); 0: no table.
 
-    It pays if the search prunes or an action can cost no depth. Then the default is 16, else 0.
+    A table saves time if the search prunes, or if some actions cost no depth. The default is 16 in these cases, else 0.
     """
     ordering: Iterable[str] = option(ORDERINGS, in_text=False)
-    """What a pruning search tries first: "table", "values", "killers".
+    """Which actions a pruning search tries first: names among "table", "values" and "killers".
 
     "table": the best action of a shallower search. "values": one-ply values. "killers": actions that pruned in siblings.
     """
@@ -144,22 +145,23 @@ class SearchOptions(BaseOptions):
     Off by default, because one-ply values order the actions of most games well enough.
     """
     cutoff: Annotated[float, Range(0, 1, below=True)] = option(0.0, exact=False)
-    """Decisions less probable than this become leaves; 0: none."""
+    """Decisions that the line reaches with less than this probability become leaves; 0: none."""
     nodes: Annotated[int | None, Range(0, MAX_NODES)] = option(None, exact=False)
-    """Maximum number of decisions searched at each depth, the root included; 0: no limit.
+    """Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
 
-    The rest of the limit is divided equally among the actions of a decision, and by probability among outcomes. A decision with
-    less than one left is a leaf. Default: `game.search.nodes`, which is 0 in most games; with `seconds` or `cutoff` no limit.
+    Each decision divides what is left of the limit equally among its actions, and each chance node divides it among its outcomes
+    by probability. A decision whose part is less than 1 is a leaf. Default: `game.search.nodes`, which is 0 in most games; with
+    `seconds` or `cutoff` no limit.
     """
     rare: Annotated[float, Range(0, 1)] = option(0.0, exact=False)
-    """Outcomes of chance less probable than this become leaves; 0: none."""
+    """Outcomes of a chance node with less than this probability become leaves; 0: none."""
     width: Annotated[int | None, Range(1, NEVER)] = option(None, exact=False)
-    """Maximum number of actions searched at a decision: the best by one-ply value. Default: no limit.
+    """Maximum number of actions searched at a decision, those with the best one-ply values. Default: no limit.
 
-    The root and decisions with one decision left keep all actions.
+    The root keeps all actions, and so do the last decisions before the leaves.
     """
     candidates: str | None = option(None, exact=False)
-    """The actions considered, one of `game.search.candidates`; default: all legal actions."""
+    """Name of the set of actions considered, among `game.search.candidates`; default: all legal actions."""
     batched: bool | None = option(None)
     """Grows the tree first, then values its leaves in batches; not with pruning, table, width, threads or rare.
 
@@ -170,7 +172,7 @@ class SearchOptions(BaseOptions):
     clock: Annotated[str, OneOf(CLOCKS)] = option("wall")
     """How `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
 
-    The latter is for measurements on a busy machine.
+    "cpu" is for measurements on a busy machine.
     """
     whole_rows: bool = option(False, in_text=False)
     """The table compares whole positions instead of 93 bits of hashes; for tests."""
@@ -382,7 +384,7 @@ class MctsOptions(BaseOptions):
     exploration: Annotated[float, Range(0, MAX_EXPLORATION)] = option(2.5)
     """The exploration constant of PUCT, in units of `scale`."""
     scale: Annotated[str, OneOf(SCALES)] = option("spread")
-    """The unit of exploration: "spread" of the simulations' values, or "span" from the least to the greatest.
+    """The unit of exploration: "spread" of simulations around the mean of their action, or "span" of all values seen.
 
     The spread is the root mean square, over the tree, of the distance from a simulation's value to the mean of its action. With it
     one constant fits games whose actions differ much or little, with chance or without; KataGo's "dynamic variance-scaled cPUCT"
@@ -398,9 +400,9 @@ class MctsOptions(BaseOptions):
     [n, width], T) -> float [n, game.max_actions], at least 0.
     """
     temperature: Annotated[float, Range(0, above=True, below=True)] = option(0.4)
-    """Temperature of the prior "values": a softmax over one-ply values, scaled to 0 to 1 at each node."""
+    """Temperature of the prior "values", a softmax over the one-ply values of a node after they are scaled to 0 to 1."""
     gumbel: Annotated[int, Range(0, MAX_SIMULATIONS)] = option(0)
-    """Number of root actions for sequential halving with Gumbel noise; 0: PUCT chooses at the root too.
+    """Number of root actions among which sequential halving with Gumbel noise chooses; 0: PUCT chooses at the root too.
 
     Needs `simulations` (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
     """
@@ -416,7 +418,7 @@ class MctsOptions(BaseOptions):
     at_once: Annotated[int, Range(1, 1 << 16)] = option(64, in_text=False)
     """Maximum number of leaves valued in one batch, if the leaf is not compiled or the prior is a function."""
     candidates: str | None = option(None)
-    """The actions considered, one of `game.search.candidates`; default: all legal actions."""
+    """Name of the set of actions considered, among `game.search.candidates`; default: all legal actions."""
     clock: Annotated[str, OneOf(CLOCKS)] = option("wall")
     """How `seconds` are measured: "wall" time, or "cpu" time of the searching thread."""
     seed: Annotated[int, Range(0, 2**64 - 1)] = option(0, in_text=False)

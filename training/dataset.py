@@ -135,15 +135,16 @@ def collect_dataset(
     Args:
         text: the player, as `leafwise.player` takes it.
         first_seed: seed of the first game; the others follow. The result depends on it, not on the number of processes.
-        opponent: who plays the other side instead; its decisions are left out, and the player sits first in every other game.
-        exploration: share of the player's moves that are random (default: none, 0.1 in games without chance, which would all be
-            one game).
+        opponent: another player for the other side. Its decisions are left out, and `text` has the first seat in every second
+            game.
+        exploration: share of the player's moves that are random. Default: 0, but 0.1 in games without chance, where otherwise all
+            games would be the same.
         processes: how many processes play, as `leafwise.executor_for` has it.
         cluster: the Ray cluster that plays instead, as `leafwise.executor_for` has it.
         progress: is told how many games are done.
         partial_on_interrupt: Ctrl-C returns the games that have ended by then, if there are any.
 
-    Raises ValueError for what cannot be done, before a game is played.
+    Raises ValueError for arguments that do not fit, before a game is played.
     """
     game = registry.as_game(game)
     share = default_exploration(game) if exploration is None else exploration
@@ -297,8 +298,8 @@ INFOS = {
 def need(package: str, name: str) -> None:
     """Raises ValueError if a package is missing that the dataset of this name needs."""
     if importlib.util.find_spec(package) is None:
-        how = "pip install 'leafwise[data]'; without it, a name that ends with .npz"
-        raise UserError(f"expected {package} for {name!r}, {how}")
+        hint = "pip install 'leafwise[data]'; without it, a name that ends with .npz"
+        raise UserError(f"expected {package} for {name!r}, {hint}")
 
 
 def check_dataset(name: str) -> Path:
@@ -474,7 +475,7 @@ def check_file(name: str) -> None:
 def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
     """Writes a dataset to a new file atomically; `minari:NAME-v0` writes one for `minari.load_dataset`.
 
-    Returns the file, or the folder in Minari's store. Raises ValueError for a name that does not do.
+    Returns the file, or the folder in Minari's store. Raises ValueError for a name that it cannot use.
     """
     name = os.fspath(path)
     check_file(name)

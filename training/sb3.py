@@ -85,7 +85,7 @@ class Sb3VecEnv(VecEnv):
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         """Sets an attribute of the whole batch; raises ValueError for some environments only."""
         if indices is not None:
-            raise UserError(f"expected indices=None, a batch has no attributes of single environments, got {indices!r}")
+            raise UserError(f"expected indices=None (attributes belong to the whole batch), got {indices!r}")
         setattr(self.batch, attr_name, value)
 
     def env_method(

@@ -65,8 +65,8 @@ class _Call:
 def stoppable(work: Callable[[], R], *stops: Bytes) -> R:
     """Runs `work`, whose compiled calls poll stop bytes; Ctrl-C sets these, and KeyboardInterrupt is raised.
 
-    Each of `stops` [1] is 0 at the beginning. Outside the main thread Ctrl-C has no effect: the thread that waits must stop the
-    others.
+    Each of `stops` [1] is 0 at the beginning. In another thread than the main one Ctrl-C has no effect. There the thread that
+    waits for this one must set the bytes.
     """
     if threading.get_ident() != _main:
         return work()

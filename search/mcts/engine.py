@@ -90,18 +90,20 @@ class Mcts(BaseSearch):
             simulations: Number of simulations in a search.
             seconds: Time limit of a search; compiling does not count.
             exploration: The exploration constant of PUCT, in units of `scale`.
-            scale: The unit of exploration: "spread" of the simulations' values, or "span" from the least to the
-                greatest.
+            scale: The unit of exploration: "spread" of simulations around the mean of their action, or "span" of all
+                values seen.
             prior: Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
-            temperature: Temperature of the prior "values": a softmax over one-ply values, scaled to 0 to 1 at each
-                node.
-            gumbel: Number of root actions for sequential halving with Gumbel noise; 0: PUCT chooses at the root too.
+            temperature: Temperature of the prior "values", a softmax over the one-ply values of a node after they are
+                scaled to 0 to 1.
+            gumbel: Number of root actions among which sequential halving with Gumbel noise chooses; 0: PUCT chooses at
+                the root too.
             proofs: In games without chance, finished games prove values, and the search ends when its root is proven.
             reuse: Keeps the tree of the previous search if the position is in it.
             memory_mb: Size of the tree in MB.
             at_once: Maximum number of leaves valued in one batch, if the leaf is not compiled or the prior is a
                 function.
-            candidates: The actions considered, one of `game.search.candidates`; default: all legal actions.
+            candidates: Name of the set of actions considered, among `game.search.candidates`; default: all legal
+                actions.
             clock: How `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
             seed: Seed of the random numbers; the same seed and number of simulations give the same tree.
 

@@ -43,7 +43,7 @@ def overview() -> str:
     about = "Board and card games with exact rules, fast depth-limited search, and learned values at its leaves."
     more = (
         "leafwise COMMAND --help shows a command's options, leafwise --version the version. Every command takes --module "
-        "FILE_OR_PACKAGE, which adds a game of your own: leafwise new writes one to begin with."
+        "FILE_OR_PACKAGE, which adds your own game; leafwise new writes a first version of one."
     )
     listed = definitions("Commands:", {name: summary(name) for name in command_names()})
     return "\n\n".join([paragraphs(about), "usage: leafwise COMMAND [OPTIONS]", *listed, EXAMPLES, paragraphs(more)])

@@ -190,8 +190,8 @@ BROKEN = {
     ),
     "typed": ({"typed": {**told_of("typed"), "ids": 3}}, "expected ids of type dict, got 3"),
     "named": ({"No": told_of("no")}, "expected a name of small letters, digits and _, got 'No'"),
-    "built_in": ({"threes": told_of("own")}, "expected a name of its own, 'threes' is taken by leafwise"),
-    "same_id": ({"same_id": told_of("threes")}, "expected an id of its own, 'Threes' is taken by the game 'threes'"),
+    "built_in": ({"threes": told_of("own")}, "expected a new name, got 'threes' of leafwise"),
+    "same_id": ({"same_id": told_of("threes")}, "expected a new id, got 'Threes' of the game 'threes'"),
 }
 
 
@@ -215,7 +215,7 @@ def test_two_plugins_of_one_name_and_an_entry_without_a_file_are_warnings(site: 
     with pytest.warns(plugins.PluginWarning) as warned:
         assert "same" in leafwise.games()
     assert [str(w.message).partition(" is left out: ")[2] for w in warned] == [
-        "expected a name of its own, 'same' is taken by the plug-in 'one' of one-0.1.0",
+        "expected a new name, got 'same' of the plug-in 'one' of one-0.1.0",
         "expected a module and its data file like 'pig:games.json', got 'zz'",
         "expected an installed module, got 'zzz'",
     ]
@@ -267,7 +267,7 @@ def test_a_game_that_cannot_be_imported_or_differs_from_its_data_file_is_a_warni
         ("no_such_module", "expected a module that imports, got 'no_such_module': ModuleNotFoundError"),
         ("json.py", "expected a file with a new module name, got 'json.py': 'json' is"),
         ("two-words.py", "expected a Python file"),
-        ("threes_again.py", "expected a new name for a game, 'threes' is taken"),
+        ("threes_again.py", "expected a new name for a game, got 'threes', which is taken"),
     ],
 )
 def test_a_module_that_cannot_be_used_is_refused(

@@ -75,7 +75,7 @@ def test_compare_has_all_runs_play_the_same_games(shell: Shell, tmp_path: Path) 
         in shell("compare", *sets).refusal
     )
     (tmp_path / "a" / "two" / "results.json").unlink()
-    assert "two is not finished: continue with --resume" in shell("compare", *sets).refusal
+    assert "got two, which is not finished: continue it with --resume" in shell("compare", *sets).refusal
     assert "expected a folder with runs in it" in shell("compare", str(tmp_path / "none")).refusal
 
 

@@ -131,7 +131,7 @@ def test_a_kind_of_ones_own_is_trained_saved_loaded_and_searched(tmp_path: Path)
 def test_names_of_kinds_are_ones_own() -> None:
     register_network(KIND)  # the same once more
     for name in ("linear", "sparse"):
-        with one_line(f"expected a new name for a kind of network, '{name}' is taken"):
+        with one_line(f"expected a new name for a kind of network, got '{name}', which is taken"):
             register_network(replace(KIND, name=name, version=lambda game, metadata: 2))
     with one_line("expected a kind of network that torch trains, got 'ntuple'"):
         network_kind("ntuple").torch_module(KIND.create(solitaire.GAME, {}))

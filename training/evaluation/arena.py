@@ -230,14 +230,15 @@ def evaluate(
 ) -> Evaluation:
     """Plays games with seeds from `first_seed` on; a two-player game needs an opponent and an even number of games.
 
-    The same seed starts the same game for every player, and against an opponent is played from both seats. Games against an
+    The same seed starts the same game for every player. Against an opponent each seed is played from both seats. Games against an
     opponent begin with `plies` random decisions (default: 4, or none in games of chance); no two openings of a game without
-    chance are the same up to its symmetries. Where there are fewer openings than pairs of games, players that draw at random
-    play them again, all others play fewer games than asked for.
+    chance are the same up to its symmetries. If there are fewer openings than pairs of games, players that draw random numbers
+    repeat openings. All others play fewer games than `games`.
 
     `progress` is told how many games are done; `keep` keeps every game as text. `processes` and `cluster` say where they are
-    played, as `leafwise.executor_for` has it, and change no game. With `file` the games are written
-    there as they end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
+    played, as for `leafwise.executor_for`, and change no game. With `file` each game is written to that file when it ends, and
+    `resume` plays only the games that are missing there. Raises ValueError for arguments that do not fit, and for a file of other
+    games.
     """
     game = as_game(game)
     # Starts: seeds alone, or openings that are played from both seats
@@ -590,10 +591,10 @@ def arena(
     """Plays a round robin: every two players meet in `games` games, from random openings, each played from both seats.
 
     Players are texts, or names with functions (game, seed) -> Player that other processes can import. One that crashes,
-    takes more than `seconds` for a move, or chooses no legal action loses that game. With `file` the games are written
-    there as they end; `resume` goes on with what it holds. `progress` hears of every game. Every player runs in a process
-    that imports the caller's script anew, so a script calls this below `if __name__ == "__main__":`. Raises ValueError,
-    saying what was expected, for what is no round robin.
+    takes more than `seconds` for a move, or chooses no legal action loses that game. With `file` each game is written to that
+    file when it ends, and `resume` plays only the games that are missing there. `progress` is called after every game. Every
+    player runs in a process that imports the caller's script anew, so a script calls this below `if __name__ == "__main__":`.
+    Raises ValueError for arguments that do not make a round robin.
     """
     tournament, makers = ready(
         as_game(game),

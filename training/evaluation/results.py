@@ -107,14 +107,14 @@ class Evaluation:
     """Time to choose, averaged over all moves of the player."""
     opponent: str | None = None
     records: tuple[str, ...] = ()
-    """Every game as text (`leafwise.envs.core.play.gamefile`), where it was to be kept."""
+    """Every game as text (`leafwise.envs.core.play.gamefile`), with `keep=True`."""
     pace: TurnTimes = NO_TIMES
     """Time of the player's turns."""
     opponent_pace: TurnTimes = NO_TIMES
     faults: tuple[Fault, ...] = ()
     """The games that a player gave away, in the order of their seeds."""
     return_range: tuple[float, float] = (-np.inf, np.inf)
-    """Of the game: it says what kind of interval the mean has."""
+    """Lowest and highest return of the game. They decide which kind of interval the mean has."""
     asked: int = 0
     """Requested number of games; `scores` has fewer if there are not that many different ones."""
     plies: int = 0
@@ -135,7 +135,7 @@ class Evaluation:
     def interval(self) -> Interval:
         """Returns the 95 % interval of the mean over seeds, by `leafwise.training.evaluation.statistics.returns_interval`.
 
-        Both bounds are nan where all scores are alike, but for games that are won, drawn or lost.
+        If all scores are equal, both bounds are nan, except in games that are won, drawn or lost.
         """
         return returns_interval(self.by_seed, self.return_range)
 
@@ -145,7 +145,7 @@ class Evaluation:
         return points_and_wins(self.by_seed, wins, self.return_range)
 
     def elo(self) -> tuple[float, float]:
-        """Returns the Elo difference to the opponent and half its 95 % interval, by the module `elo`."""
+        """Returns the Elo difference to the opponent and half its 95 % interval, by `leafwise.training.evaluation.statistics`."""
         units = [GamePair(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
         return rate(2, units).difference(0, 1)
 

@@ -69,7 +69,7 @@ def runs_in(folder: Path) -> dict[Game, list[Path]]:
     for path in sorted(file.parent for file in folder.rglob(CONFIG)):
         if not (path / "results.json").exists():
             raise UserError(
-                f"expected finished runs in {str(folder)!r}, {path.name} is not finished: continue with --resume"
+                f"expected finished runs in {str(folder)!r}, got {path.name}, which is not finished: continue it with --resume"
             )
         options = options_of(path)
         runs.setdefault(find_variant(options.get("game", ""), options.get("variant", "")), []).append(path)

@@ -27,14 +27,14 @@ from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.runs.folder import Checkpoint
-from leafwise.training.runs.gating import SPARSE, GatedLearner, Options, need_sparse
+from leafwise.training.runs.gating import SPARSE, GatedLearner, GatedOptions, need_sparse
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.run_options import Count, Every, Plies, Rate, TotalSteps
 from leafwise.training.types import Json, Logged, Tensors
 
 
 @dataclass(frozen=True)
-class Config(Options):
+class Config(GatedOptions):
     """Options of `leafwise train GAME --method ppo`."""
 
     empty_means = MappingProxyType({"sees": OBSERVATION})

@@ -87,7 +87,7 @@ def check_game(
     It plays enumerated and random lines for about `seconds` of processor time (0.1 to 1,000,000), in a separate process, in
     three forms: as plain Python on arrays that refuse every wrong index, compiled with every index checked, and compiled as in
     play. All three must give the same answers. Time for compiling comes on top. A faulty rule cannot write outside the arrays
-    of that process. Two positions that look alike to the player and differ to a search are noted.
+    of that process. If two positions have the same observation but different rows for a search, it prints a note.
 
     `twin` is a second implementation: another `Game`, or an object of plain Python. The object has `read(text)`, which returns
     a position. For a position it has `player` ("first", "second", "chance", "nobody"), `legal` (action names), `play(position,

@@ -37,13 +37,13 @@ class Speed:
     valued alone.
 
     For single-player games with the rules `afterstates` and `apply_outcome`. Row k is one of `afterstates`; rows o to end - 1
-    are outcomes. For each outcome q it raises M[q], if that is lower, to the mean of the leaves behind the row that
-    `apply_outcome` makes of k and q. The mean sums their values times their probabilities in the order of `chance_outcomes`;
-    finished games are worth what `terminal` says. n is the number of all leaves, or 0 if this row cannot be valued so. Rows and
-    probabilities P from `end` on, max_outcomes + 1 of them, are scratch.
+    are outcomes. `apply_outcome` makes a row of k and each outcome q, and the leaves follow that row. If M[q] is below the mean
+    of these leaves, the function sets M[q] to this mean: the sum of value times probability in the order of `chance_outcomes`.
+    Finished games have the value that `terminal` says. n is the number of all leaves, or 0 if the function cannot value this row.
+    From `end` on, max_outcomes + 1 rows and probabilities P are scratch.
     """
     cache_values: bool = False
-    """True if one value takes longer than a lookup in some 100 kB: searches then remember more values."""
+    """True if computing a value takes longer than finding it in a cache of some 100 kB. Searches then cache more values."""
 
 
 class Meaning(Protocol):
@@ -69,8 +69,8 @@ class Evaluator:
     weights: Any = field(default=(), repr=False)
     """A NamedTuple of arrays for `T.leaf`; () if there are none."""
     stage: str | tuple[str, ...] = "decision"
-    """The stage, or stages, at which it is called: names in `game.stages`. A line of play without such a stage is valued at a
-    decision.
+    """The stage, or stages, at which it is called: names in `game.stages`. If a line has no such stage where the search stops,
+    the evaluator is called at a decision.
     """
     to_go: bool = False
     """True: the number is the return still to come, added to the leaf's `returns`. False: it replaces the return."""
@@ -98,19 +98,23 @@ class Evaluator:
     max_actions]; illegal actions may have any number. None: there is none.
     """
     room: Path | None = None
-    """The folder of `value`, if it is not the game's room; names the cache of searches that use it."""
+    """The folder of `value`, if it is not the folder of the game. The compiled searches with this leaf are cached under its
+    name."""
     units: Callable[[Game], Meaning | None] | None = field(default=None, repr=False, compare=False)
     """(a variant) -> what the values mean to people there; None if nothing is known."""
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
-            raise UserError(f"evaluator {self.name!r}: expected both of low and high or none")
+            raise UserError(f"evaluator {self.name!r}: expected low and high or neither, got one of them")
         if self.value is None and self.batch is None:
             raise UserError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
         if self.batch_policy is not None and self.batch is None:
-            raise UserError(f"evaluator {self.name!r}: expected a batch beside a batch_policy")
+            raise UserError(f"evaluator {self.name!r}: expected a batch for the batch_policy, got none")
         if self.speed.sibling_values is not None and (self.to_go or self.value is None):
-            raise UserError(f"evaluator {self.name!r}: expected sibling_values beside a value that is not to_go")
+            wrong = "a value that is to_go" if self.to_go else "none"
+            raise UserError(
+                f"evaluator {self.name!r}: expected a value for sibling_values that is not to_go, got {wrong}"
+            )
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -69,7 +69,8 @@ class SmallTable(FeatureTable):
     stage: str = ""
     """The only stage at which it counts; "": all stages."""
     placed: bool = True
-    """Whether it depends on the places of values; False: only on their counts, and on what is beside the board."""
+    """Whether its entry depends on where values are on the board; False: only on how many there are, and on what is beside the
+    board."""
 
 
 Observed = Callable[[Any, Any], Any]
@@ -225,7 +226,7 @@ class SparseFeatures:
     size: Callable[[Any], int]
     """options -> number of features."""
     most: Callable[[Any], int]
-    """options -> most features that can be active at once: the length of F."""
+    """options -> maximum number of features that are active at once: the length of F."""
     view: Literal["acting", "first"] = "acting"
     """Whose side the features take: the player who acts next, or always player 0 (if the seats differ)."""
     side: Callable[..., Any] | None = None
@@ -239,8 +240,8 @@ class SparseFeatures:
     version: int = 1
     """Raised whenever a feature changes its meaning; model files contain it."""
     observed: Observed | None = None
-    """Returns the features as a list of arrays [n, k], `size` for an absent one. With the view "first" the last array, [n, 1],
-    is not a feature but the player who acts.
+    """(observations [n, ...], options) -> the features as a list of arrays [n, k], with `size` for an absent feature. With the
+    view "first" the last array, [n, 1], is not a feature but the player who acts.
     """
     tables: Callable[[Any], Mapping[str, FeatureTable]] | None = None
     """options -> tables of features by name, in the order of their numbers, with `size` features in all; models with fewer

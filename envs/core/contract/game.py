@@ -186,8 +186,8 @@ class Text:
     points: Callable[[Row, Any], float] | None = None
     """(row, T) -> the game's own score if it ended here, which people see; None: the return."""
     action: Callable[[str], str] = str
-    """What a person may type for an action -> its name. It accepts other spellings, `5-0` for `0-5`, and only gets texts that
-    are not names.
+    """What a person typed for an action -> the action's name. It is called only for texts that are not names, for other spellings
+    such as `5-0` for `0-5`.
     """
     whole_turns: bool = False
     """Whether people think in whole turns of several actions, `8/5 6/5`: all decisions until chance or the other player acts."""
@@ -298,17 +298,17 @@ class ReturnRange:
 
 @dataclass(frozen=True)
 class Game:
-    """One game in one variant. A room's `GAME` has the default options; `variant(...)` returns other variants.
+    """One game in one variant. `GAME` of the game's folder has the default options; `variant(...)` returns other variants.
 
     Fields that depend on the variant are functions of `options`. Raises ValueError for fields that contradict the contract.
     """
 
     name: str
-    """Lower-case name, the room's folder: `leafwise.game(name)`."""
+    """Lower-case name, which is also the name of the game's folder: `leafwise.game(name)`."""
     title: str
     """One line for people."""
     module: str
-    """The room's module, which has this game as attribute GAME (pass `__name__`)."""
+    """The game's module, which has this game as attribute GAME (pass `__name__`)."""
     players: int
     """1 or 2; returns of two-player games are player 0's and zero-sum."""
     rules: Rules
@@ -328,10 +328,11 @@ class Game:
     options: Any = field(default_factory=NoOptions)
     """The variant: a frozen dataclass of JSON-able values, checked by its `__post_init__`; every field has a default."""
     scores: Mapping[str, Callable[[Any], Evaluator]] = field(default_factory=dict)
-    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default. None: `returns`."""
+    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default. A game without any gets the score
+    `returns`."""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
-    """Rewards besides the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: another name for the
-    difference.
+    """Rewards besides the change of the return: compiled (S, i, j, k, T) -> float for player 0. None instead of a function: the
+    change of the return, under this name.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
@@ -340,11 +341,11 @@ class Game:
     features: Mapping[str, Any] = field(default_factory=dict)
     """What networks see, by kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch | Programs] = field(default_factory=dict)
-    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`; or name
-    -> `OwnSearch`, `Programs`, or `ExactSolver`, usually as "solver".
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name` and `choose(state)`. Instead
+    of this function it may be an `OwnSearch`, `Programs`, or an `ExactSolver`, usually with the name "solver".
 
-    A player that draws has its random numbers in `stream`; see `leafwise.envs.core.play.players`. If the words may name code to
-    run, use `Programs`: such words are then accepted only from the command line and from Python.
+    A player that draws random numbers takes them from its `stream`; see `leafwise.envs.core.play.players`. If the words may name
+    code to run, use `Programs`: such words are then accepted only from the command line and from Python.
     """
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""

@@ -153,20 +153,21 @@ class Chance:
     Optional if chance has one stage: `current_player` then defines it.
     """
     afterstates: Compiled | None = None
-    """`(S, i, j, T)` -> n, for outcomes that leave the actions alone, such as a drawn card. Writes the results of the n legal
-    actions, in ascending order and before the outcome, to rows j, j+1, ..., which only `apply_outcome` reads; 0: not at this
-    row.
+    """`(S, i, j, T)` -> n, for outcomes that do not change what the actions do, such as a drawn card. Applies the n legal actions
+    to row i before its outcome is drawn, and writes the results to rows j, j+1, ..., in ascending order of the actions. Only
+    `apply_outcome` reads these rows. n is 0 if this does not work for row i.
 
-    Optional, together with `apply_outcome`: searches of single-player games then need not act anew for each outcome. If n > 0,
-    every outcome must be a decision with these n actions, each of which leads to a chance stage and costs 1.
+    Optional, together with `apply_outcome`. In single-player games a search then applies each action once, not once for each
+    outcome. If n > 0, every outcome must be a decision with these n actions, each of which leads to a chance stage and costs 1.
     """
     apply_outcome: Compiled | None = None
-    """`(S, k, o, j, T)`: writes to row j the result of an action, written by `afterstates` to row k, after outcome o: exactly
-    the row of `apply_action`.
+    """`(S, k, o, j, T)`: row k is the result of an action that `afterstates` wrote. Writes to row j the same action after outcome
+    o, exactly as `apply_action` would.
     """
     make_expected: Callable[[Compiled], tuple[Compiled, Compiled]] | None = None
-    """Makes code that values outcomes common to several actions once, such as throws that land on the same cell. From
-    `row_value`, `(S, i, player, T)` -> value of row i with `player` to act, it makes `prepare` and `expected`.
+    """Makes code that values an outcome once if several actions can lead to it. In Trap, throws at neighbouring cells can land on
+    the same cell. From `row_value`, `(S, i, player, T)` -> value of row i with `player` to act, it makes `prepare` and
+    `expected`.
 
     `prepare`, `(S, i, o, P, T)`, values what the actions of row i have in common. `expected`, `(S, i, a, o, P, T)`, returns the
     expected value of action a, to the bit what `apply_action` and `outcomes` would give. S from row o on and P [rows] from o

@@ -126,7 +126,7 @@ def last_player(sides: Words, loose: int, holds: Callable[[Any], bool], figure: 
 
 
 def typed_cells(text: str, lengths: Sequence[int], alphabets: Sequence[Alphabet]) -> list[int] | None:
-    """Returns the number of each cell, row by row of these lengths; None if the text is not such a board.
+    """Returns the numbers of the cells that a text shows, row by row; None if the text is not a board with rows of these lengths.
 
     Raises ValueError for a text that can be read in two ways.
     """

@@ -93,7 +93,7 @@ class EnvOptions:
     )
     """One of the game's rewards (default: the first, the change of the agent's return).
 
-    The change is called "score", or "returns" in a game whose rewards have a "score" of their own."""
+    This default is called "score". If the game itself defines a reward "score", this default is called "returns" instead."""
     illegal: Annotated[str | None, OneOf(tuple(ILLEGAL))] = field(
         default=None,
         metadata=option(
@@ -104,17 +104,18 @@ class EnvOptions:
     )
     """What an illegal action does: `"lose"` (default with two players and in PettingZoo), `"noop"` (default with one) or `"raise"`.
 
-    Under "lose" the episode ends with the least return. Under "noop" nothing happens, for reward 0, and many in a row truncate the
-    episode. "raise" raises ValueError. `info["illegal"]` says in words what was illegal."""
+    Under "lose" the episode ends with the least return. Under "noop" the position stays as it is and the reward is 0; many such
+    actions in a row truncate the episode. "raise" raises ValueError. `info["illegal"]` says in words what was illegal."""
     opponent: Opponent | None = field(
         default=None, metadata=option(meaning=lambda game, kind: "greedy", two_player=True)
     )
     """The agent's opponent (default: `"greedy"`): the text that names a player, a `Player` or a function of the `State`.
 
     A text is what `leafwise.player` takes: "greedy:LEAF", "search:learned,depth=4", "solver:level=easy". "random" and "greedy" with
-    a leaf of compiled code, hand-made or learned, are compiled into the step. With all others every step, of a batch too, is Python
-    around the compiled rules. A player with a `stream` takes its random numbers from the environment's. What an object of your
-    own remembers besides is no part of `get_state`, and copies of the environment need one that can be pickled."""
+    a leaf of compiled code, hand-made or learned, are compiled into the step. All other opponents play in Python, also in a
+    batch, and only the rules are compiled. A player with a `stream` takes its random numbers from the environment's. `get_state`
+    does not store anything else that a player object of your own remembers. To copy the environment, this object must be
+    picklable."""
     seat: Annotated[str, OneOf(tuple(SEATS))] = field(
         default="first", metadata=option(two_player=True, number=SEATS.__getitem__)
     )
@@ -124,8 +125,9 @@ class EnvOptions:
     )
     """When an ended episode of a batch starts anew: `"NextStep"` (default, as in Gymnasium), `"SameStep"` or `"Disabled"`.
 
-    In the next step, whose action counts for nothing; in the same step, with the last observation and info in `info["final_obs"]`
-    and `info["final_info"]`; or when `reset` is told so by `options={"reset_mask": bool [num_envs]}`."""
+    "NextStep": in the next step, which ignores the action. "SameStep": in the same step, with the last observation and info in
+    `info["final_obs"]` and `info["final_info"]`. "Disabled": when you call `reset` with `options={"reset_mask": bool
+    [num_envs]}`."""
     max_episode_steps: Annotated[int | None, Range(1, NO_LIMIT - 1)] = field(
         default=None, metadata=option(number=lambda steps: NO_LIMIT if steps is None else steps)
     )

@@ -141,7 +141,7 @@ def some_choices(choices: tuple[Choice, ...], most: int = 12) -> str:
 
 @dataclass(frozen=True)
 class Companion:
-    """What a room defines for following its game."""
+    """What a game defines so that people can follow it."""
 
     help: str
     """Lines that explain what to type."""
@@ -171,7 +171,7 @@ class Companion:
 
 
 class Following:
-    """One followed game. A line is carried out as a whole: one that is refused changes nothing."""
+    """Follows a game that people play elsewhere, line by line. A line that is refused changes nothing."""
 
     def __init__(self, game: Game, start: State | None = None) -> None:
         """Begins with the room's first question, or with a position; raises ValueError for one that cannot be followed."""
@@ -218,7 +218,7 @@ class Following:
             return message
         state, count = self._recorder.state, len(self._recorder.steps)
         if state.is_terminal:
-            raise UserError(f"expected no more, {self.companion.ending(state)}, got {line!r}")
+            raise UserError(f"expected no more input ({self.companion.ending(state)}), got {line!r}")
         names = asked_of_plugin(lambda: self.companion.read(state, line, best))
         words = []
         try:

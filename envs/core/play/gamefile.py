@@ -93,7 +93,7 @@ class GameRecord:
     termination: str = ""
     """How the game ended, if not on the board."""
     forfeited: float | None = None
-    """The return of the first player in such a game."""
+    """The return of the first player, if the game did not end on the board."""
     comment: str = ""
     """A comment about the start."""
 

@@ -26,9 +26,10 @@ class Solution:
     value: float | None
     """1 win, 0 draw, -1 loss, in between for games of chance; None if the solver stopped before it was known."""
     score: int | None
-    """How soon the game ends, in the room's convention; None if the game defines none, or the solver stopped before."""
+    """How soon the game ends, as the game counts it; None if the game does not count it, or the solver stopped before."""
     best_actions: tuple[str, ...] = ()
-    """Every action that keeps the value (and the score, if there is one), by id; only one for the question "none"."""
+    """Every action that keeps the value (and the score, if there is one), by id. If `solve` was asked for no actions ("none"),
+    only one of them."""
     action_values: Mapping[str, float] = field(default_factory=dict)
     """Action -> its value, in the unit of `value`."""
     action_scores: dict[str, int] | None = None

@@ -17,7 +17,7 @@ FIGHT = (
 
 
 def by_life(state: State) -> dict[int, float]:
-    """Returns the life after each action, as if that were all: a stand-in for a search."""
+    """Returns the life after each action as its value: a stand-in for a search."""
     return {a: float(number(state.play(a).row, "life")) - 0.01 * (a == 2) for a in state.legal_actions}
 
 
@@ -101,7 +101,7 @@ def test_a_pirate_is_fought_to_the_end() -> None:
     assert last.enter("end") == "end the fight: beat pirate 3"
     assert last.question.asks.startswith("game over, won, final score ")
     assert last.question.choices == ()
-    with pytest.raises(ValueError, match="expected no more, game over, won"):
+    with pytest.raises(ValueError, match=r"expected no more input \(game over, won"):
         last.enter("free")
 
 

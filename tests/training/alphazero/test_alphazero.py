@@ -36,8 +36,8 @@ def kept_by(network: SparseNetwork) -> tuple[float, float]:
     """Returns in what share of critical decisions one-ply play by the value, and the likeliest action, keep the exact value."""
     T, kept = GAME.tables(network.evaluator("x")), []
     for line in POSITIONS.read_text(encoding="utf-8").splitlines()[:100]:
-        told = json.loads(line)
-        state, values = GAME.parse(told["position"]), {GAME.action(name): x for name, x in told["values"].items()}
+        entry = json.loads(line)
+        state, values = GAME.parse(entry["position"]), {GAME.action(name): x for name, x in entry["values"].items()}
         worth = {}
         for a in values:
             after = state.play(a)
@@ -72,12 +72,12 @@ def test_the_run_folder(run) -> None:
 
 def test_positions_teach_outcomes_and_the_shares_of_simulations() -> None:
     recorder = TreeRecorder(NETWORKS[0], HOW, 3, 1.25, 300)
-    found = recorder.piece(recorder.first, 300, key=7)
-    assert len(found.rows) == found.counts[PLIES] >= 300
-    assert found.counts[GAMES] > 30
-    assert np.allclose(found.policies.sum(axis=1), 1)
+    recorded = recorder.piece(recorder.first, 300, key=7)
+    assert len(recorded.rows) == recorded.counts[PLIES] >= 300
+    assert recorded.counts[GAMES] > 30
+    assert np.allclose(recorded.policies.sum(axis=1), 1)
     ends = 0
-    for row, shares, target in zip(found.rows, found.policies, found.targets, strict=True):
+    for row, shares, target in zip(recorded.rows, recorded.policies, recorded.targets, strict=True):
         state = leafwise.State(GAME, row)
         assert set(np.flatnonzero(shares)) <= set(state.legal_actions)
         assert target in (-1, 0, 1)
@@ -87,11 +87,11 @@ def test_positions_teach_outcomes_and_the_shares_of_simulations() -> None:
             assert target == 1
     assert ends > 10
     again = recorder.piece(recorder.first, 300, key=7)
-    assert all(np.array_equal(getattr(found, name), getattr(again, name)) for name in found._fields)
-    assert not np.array_equal(found.rows[:50], recorder.piece(recorder.first, 300, key=8).rows[:50])
+    assert all(np.array_equal(getattr(recorded, name), getattr(again, name)) for name in recorded._fields)
+    assert not np.array_equal(recorded.rows[:50], recorder.piece(recorder.first, 300, key=8).rows[:50])
     mixed = TreeRecorder(NETWORKS[0], HOW._replace(td_lambda=0.5), 3, 1.25, 300).piece(recorder.first, 300, key=7)
-    assert np.array_equal(mixed.rows, found.rows)
-    assert np.abs(mixed.targets - found.targets).max() > 0
+    assert np.array_equal(mixed.rows, recorded.rows)
+    assert np.abs(mixed.targets - recorded.targets).max() > 0
     assert np.abs(mixed.targets).max() <= 1
 
 
@@ -118,15 +118,15 @@ def test_noise_is_the_games_alone_and_leaves_no_trace() -> None:
 def test_policies_turn_with_their_positions() -> None:
     network = NETWORKS[0]
     recorder = TreeRecorder(network, HOW, 3, 1.25, 60)
-    found = recorder.piece(network, 60, key=1)
-    n, T = len(found.rows), recorder.tables(network)
-    rows, policies = np.concatenate([found.rows] * 2), np.concatenate([found.policies] * 2)
+    recorded = recorder.piece(network, 60, key=1)
+    n, T = len(recorded.rows), recorder.tables(network)
+    rows, policies = np.concatenate([recorded.rows] * 2), np.concatenate([recorded.policies] * 2)
     symmetries = np.arange(n) % GAME.symmetry_count
     kernels(GAME, network.evaluator("x")).turn(rows, policies, symmetries, T)
     for i in range(n):
-        turned = leafwise.State(GAME, found.rows[i]).transformed(int(symmetries[i]))
+        turned = leafwise.State(GAME, recorded.rows[i]).transformed(int(symmetries[i]))
         assert np.array_equal(rows[n + i], turned.row)
-        expected = found.policies[i] if symmetries[i] == 0 else found.policies[i][[2, 1, 0, 3, 4, 5, 6, 7]]
+        expected = recorded.policies[i] if symmetries[i] == 0 else recorded.policies[i][[2, 1, 0, 3, 4, 5, 6, 7]]
         assert np.array_equal(policies[n + i], expected)
 
 

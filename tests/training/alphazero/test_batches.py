@@ -37,27 +37,27 @@ def test_a_piece_depends_on_its_key_alone(recorder):
 
 
 def test_a_piece_holds_whole_games_and_what_their_searches_tried(recorder):
-    found = recorder.piece(Planted(), 200, 7)
-    assert 200 <= len(found.rows) == found.counts[PLIES] < 200 + 15 * recorder.at_once
-    states = [leafwise.State(SIM, row) for row in found.rows]
+    recorded = recorder.piece(Planted(), 200, 7)
+    assert 200 <= len(recorded.rows) == recorded.counts[PLIES] < 200 + 15 * recorder.at_once
+    states = [leafwise.State(SIM, row) for row in recorded.rows]
     assert not any(state.is_terminal for state in states)
     lasts = 0
     for k, state in enumerate(states):
-        tried = np.flatnonzero(found.policies[k])
+        tried = np.flatnonzero(recorded.policies[k])
         assert set(tried) <= set(state.legal_actions)
-        assert found.policies[k].sum() == pytest.approx(1, abs=1e-6)
+        assert recorded.policies[k].sum() == pytest.approx(1, abs=1e-6)
         follows = k + 1 < len(states) and any(state.play(int(a)) == states[k + 1] for a in tried)
         sign = 1 if follows and states[k + 1].current_player == state.current_player else -1
         if follows:
-            assert found.targets[k] == sign * found.targets[k + 1]
+            assert recorded.targets[k] == sign * recorded.targets[k + 1]
         lasts += not follows
-    assert lasts == found.counts[GAMES]
+    assert lasts == recorded.counts[GAMES]
 
 
 def test_halving_tells_of_all_actions(recorder):
-    found = recorder.piece(Planted(), 200, 7)
-    legal = np.array([len(leafwise.State(SIM, row).legal_actions) for row in found.rows])
-    assert ((found.policies > 0).sum(axis=1) == legal).all() == (recorder.play_options.gumbel > 0)
+    recorded = recorder.piece(Planted(), 200, 7)
+    legal = np.array([len(leafwise.State(SIM, row).legal_actions) for row in recorded.rows])
+    assert ((recorded.policies > 0).sum(axis=1) == legal).all() == (recorder.play_options.gumbel > 0)
 
 
 def test_a_network_meets_itself_on_even_terms(recorder):

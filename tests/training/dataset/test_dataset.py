@@ -31,9 +31,9 @@ def equal(one: Dataset, other: Dataset) -> bool:
     )
 
 
-def replayed(env: GameEnv, found: Dataset, game: int, player: int | None = None) -> None:
+def replayed(env: GameEnv, dataset: Dataset, game: int, player: int | None = None) -> None:
     """Plays a game of a dataset, or one player's part of it, in an environment, and compares everything with what it gives."""
-    a = found.arrays
+    a = dataset.arrays
     rows = np.flatnonzero((a["games"] == game) & ((a["players"] == player) if player is not None else True))
     obs: Any
     obs, info = env.reset(seed=int(a["seeds"][game]))
@@ -51,17 +51,17 @@ def replayed(env: GameEnv, found: Dataset, game: int, player: int | None = None)
 
 
 def test_a_solo_game_replays_in_the_environment() -> None:
-    found = collect_dataset(THREES, "search:openness,depth=1", 3, 11, exploration=0.2)
+    dataset = collect_dataset(THREES, "search:openness,depth=1", 3, 11, exploration=0.2)
     for game in range(3):
-        replayed(GameEnv(THREES), found, game)
-    a = found.arrays
+        replayed(GameEnv(THREES), dataset, game)
+    a = dataset.arrays
     assert set(a) == {OBSERVATIONS, *FIELDS}
     moved = a["choices"] != a["actions"]
     assert 0.05 < moved.mean() < 0.2  # a random move may be the one that was chosen
-    assert a["masks"][np.arange(len(found)), a["actions"]].all()
+    assert a["masks"][np.arange(len(dataset)), a["actions"]].all()
     state = THREES.new(0)
     assert np.isfinite(a["values"]).all()
-    assert found.about["actions"] == list(state.game.actions)
+    assert dataset.about["actions"] == list(state.game.actions)
 
 
 def test_a_game_for_two_has_both_sides_or_one() -> None:
@@ -72,10 +72,10 @@ def test_a_game_for_two_has_both_sides_or_one() -> None:
         rows = both["games"] == game
         results: list[float] = []
         for seat in set(both["players"][rows]):  # the first may win before the second has a turn
-            own = rows & (both["players"] == seat)
-            assert both["terminations"][own].sum() == 1
-            assert both["rewards"][own].sum() == pytest.approx(both["results"][own][0])
-            results += set(both["results"][own])
+            side = rows & (both["players"] == seat)
+            assert both["terminations"][side].sum() == 1
+            assert both["rewards"][side].sum() == pytest.approx(both["results"][side][0])
+            results += set(both["results"][side])
         assert len(results) == 1 or results[0] == -results[1] != 0
     one = collect_dataset(TRILOBITE, "search:lines,depth=1", 4, 5, opponent="search:lines,depth=1", exploration=0.0)
     seats = [set(one.arrays["players"][one.arrays["games"] == game]) for game in range(4)]
@@ -97,17 +97,17 @@ DRAWING = [
 
 @pytest.mark.parametrize(("game", "opponent"), DRAWING)
 def test_games_against_an_opponent_that_draws_replay(game: leafwise.Game, opponent: str) -> None:
-    found = collect_dataset(game, "random", 7, 5, opponent=opponent)
-    for number in set(found.arrays["games"]):
-        replayed(GameEnv(game, opponent=opponent, seat=("first", "second")[number % 2]), found, number)
+    dataset = collect_dataset(game, "random", 7, 5, opponent=opponent)
+    for number in set(dataset.arrays["games"]):
+        replayed(GameEnv(game, opponent=opponent, seat=("first", "second")[number % 2]), dataset, number)
 
 
 @pytest.mark.parametrize("text", ["greedy", "mcts:simulations=50"])
 def test_either_side_of_a_game_between_players_that_draw_replays(text: str) -> None:
-    found = collect_dataset(TRILOBITE, text, 3, 5, exploration=0.0)
+    dataset = collect_dataset(TRILOBITE, text, 3, 5, exploration=0.0)
     for number in range(3):
         for player, seat in enumerate(("first", "second")):
-            replayed(GameEnv(TRILOBITE, opponent=text, seat=seat), found, number, player)
+            replayed(GameEnv(TRILOBITE, opponent=text, seat=seat), dataset, number, player)
 
 
 @pytest.mark.parametrize("text", ["random", "mcts:simulations=20"])
@@ -129,12 +129,12 @@ PARQUET = pytest.param(
 @pytest.mark.parametrize("kind", ["npz", PARQUET])
 def test_files_give_back_what_was_written(kind: str, tmp_path: Path) -> None:
     for game in (THREES, TRILOBITE):
-        found, file = collect_dataset(game, "random", 2, 0), tmp_path / game.name / f"d.{kind}"
-        write_dataset(file, found)
-        assert equal(read_dataset(file), found)
+        dataset, file = collect_dataset(game, "random", 2, 0), tmp_path / game.name / f"d.{kind}"
+        write_dataset(file, dataset)
+        assert equal(read_dataset(file), dataset)
         assert [one.name for one in file.parent.iterdir()] == [file.name]
     with pytest.raises(ValueError, match=rf"^expected a new file, got '.*d.{kind}', which exists$"):
-        write_dataset(file, found)
+        write_dataset(file, dataset)
     (tmp_path / f"bad.{kind}").write_bytes(b"nonsense")
     np.savez(tmp_path / "other.npz", a=np.zeros(2))
     for name in (f"bad.{kind}", "other.npz", f"none.{kind}"):

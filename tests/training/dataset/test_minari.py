@@ -39,11 +39,11 @@ def at(observations: Any, k: int) -> Any:
 def replayed(written: Any) -> int:
     """Plays every episode of a dataset in the environment it recovers, and compares; returns how many there are."""
     episodes = list(written.iterate_episodes())
-    for episode, told in zip(episodes, written.storage.get_episode_metadata(range(len(episodes))), strict=True):
-        env = written.recover_environment(**({} if told["seat"] == "first" else {"seat": told["seat"]}))
+    for episode, metadata in zip(episodes, written.storage.get_episode_metadata(range(len(episodes))), strict=True):
+        env = written.recover_environment(**({} if metadata["seat"] == "first" else {"seat": metadata["seat"]}))
         assert env.observation_space == written.observation_space
         assert env.action_space == written.action_space
-        obs, info = env.reset(seed=told["seed"])
+        obs, info = env.reset(seed=metadata["seed"])
         for k, action in enumerate(episode.actions):
             assert same(at(episode.observations, k), obs)
             assert np.array_equal(episode.infos["action_mask"][k], info["action_mask"])
@@ -53,41 +53,41 @@ def replayed(written: Any) -> int:
         assert terminated
         assert same(at(episode.observations, len(episode)), obs)
         assert np.array_equal(episode.infos["action_mask"][-1], info["action_mask"])
-        assert episode.rewards.sum() == told["result"]
+        assert episode.rewards.sum() == metadata["result"]
     return len(episodes)
 
 
 @pytest.mark.long
 def test_episodes_of_threes_replay(store: Path) -> None:
-    found = collect_dataset(leafwise.game("threes"), "search:openness,depth=1", 3, 11, exploration=0.2)
-    assert write_dataset("minari:threes/openness-v0", found) == store / "threes" / "openness-v0"
+    dataset = collect_dataset(leafwise.game("threes"), "search:openness,depth=1", 3, 11, exploration=0.2)
+    assert write_dataset("minari:threes/openness-v0", dataset) == store / "threes" / "openness-v0"
     assert set(minari.list_local_datasets()) == {"threes/openness-v0"}
     assert sorted(path.name for path in store.iterdir()) == ["threes"]
     written = minari.load_dataset("threes/openness-v0")
-    assert (written.env_spec.id, written.total_steps) == ("leafwise/Threes-v0", len(found))
+    assert (written.env_spec.id, written.total_steps) == ("leafwise/Threes-v0", len(dataset))
     assert replayed(written) == 3
     for name, array in (("value", "values"), ("choice", "choices")):
-        told = [episode.infos[name] for episode in written.iterate_episodes()]
-        assert np.array_equal(np.concatenate([array[:-1] for array in told]), found.arrays[array])
+        values = [episode.infos[name] for episode in written.iterate_episodes()]
+        assert np.array_equal(np.concatenate([array[:-1] for array in values]), dataset.arrays[array])
     assert written.storage.metadata["leafwise"]["exploration"] == 0.2
     assert written.storage.metadata["algorithm_name"] == "search:openness,depth=1"
 
 
 def test_episodes_of_both_players_of_trilobite_replay() -> None:
     game = leafwise.game("trilobite", board="4x4", k=3)
-    found = collect_dataset(game, "search:lines,depth=1", 2, 5, exploration=0.0)
-    write_dataset("minari:both-v1", found)
+    dataset = collect_dataset(game, "search:lines,depth=1", 2, 5, exploration=0.0)
+    write_dataset("minari:both-v1", dataset)
     written = minari.load_dataset("both-v1")
     assert written.env_spec.kwargs == {"game": "trilobite", **game.given_options, "opponent": "search:lines,depth=1"}
     assert replayed(written) == 4
-    assert [told["seat"] for told in written.storage.get_episode_metadata(range(4))] == ["first", "second"] * 2
+    assert [metadata["seat"] for metadata in written.storage.get_episode_metadata(range(4))] == ["first", "second"] * 2
 
 
 def test_episodes_of_trilobite_against_an_opponent_replay() -> None:
-    found = collect_dataset(
+    dataset = collect_dataset(
         leafwise.game("trilobite"), "search:lines,depth=1", 4, 5, opponent="search:lines,depth=2", exploration=0.3
     )
-    write_dataset("minari:one-v0", found)
+    write_dataset("minari:one-v0", dataset)
     written = minari.load_dataset("one-v0")
     assert (written.env_spec.id, replayed(written)) == ("leafwise/Trilobite-v0", 4)
 
@@ -95,26 +95,26 @@ def test_episodes_of_trilobite_against_an_opponent_replay() -> None:
 @pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
 @pytest.mark.long
 def test_observations_of_starship_by_name(tmp_path: Path) -> None:
-    found = collect_dataset(leafwise.game("starship"), "random", 2, 0)
-    write_dataset("minari:ships-v0", found)
+    dataset = collect_dataset(leafwise.game("starship"), "random", 2, 0)
+    write_dataset("minari:ships-v0", dataset)
     assert replayed(minari.load_dataset("ships-v0")) == 2
-    write_dataset(tmp_path / "ships.parquet", found)
+    write_dataset(tmp_path / "ships.parquet", dataset)
     read = read_dataset(tmp_path / "ships.parquet")
-    assert set(read.arrays) == set(found.arrays)
-    assert all(np.array_equal(array, read.arrays[name], equal_nan=True) for name, array in found.arrays.items())
-    assert read.about == found.about
+    assert set(read.arrays) == set(dataset.arrays)
+    assert all(np.array_equal(array, read.arrays[name], equal_nan=True) for name, array in dataset.arrays.items())
+    assert read.about == dataset.about
 
 
 def test_a_dataset_of_trilobite_is_new_and_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = collect_dataset(leafwise.game("trilobite"), "random", 1, 0)
+    collected = collect_dataset(leafwise.game("trilobite"), "random", 1, 0)
     with monkeypatch.context() as broken:
         broken.setattr("leafwise.training.dataset.episode_metadata", lambda dataset, rows: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            write_dataset("minari:aa/d-v0", found)
+            write_dataset("minari:aa/d-v0", collected)
     assert list(store.iterdir()) == []
-    write_dataset("minari:aa/d-v0", found)
+    write_dataset("minari:aa/d-v0", collected)
     with pytest.raises(ValueError, match=r"^expected a new dataset, got 'minari:aa/d-v0', which exists: '.*d-v0'$"):
-        write_dataset("minari:aa/d-v0", found)
+        write_dataset("minari:aa/d-v0", collected)
     with pytest.raises(
         ValueError, match=r"^expected a file, got 'minari:d-v0': minari.load_dataset\('d-v0'\) reads it$"
     ):

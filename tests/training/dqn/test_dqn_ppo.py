@@ -203,10 +203,10 @@ def test_the_next_decision_of_a_game_comes_after_those_of_other_sets() -> None:
             for game in range(3):
                 of[number] = generation % 2 * 3 + game, generation // 2 * 2 + step
                 number += 1
-    found = {place: key for key, place in of.items()}
+    by_key = {place: key for key, place in of.items()}
     for key, (game, step) in of.items():
-        if (game, step + 1) in found:
-            assert order.following(np.array([key]))[0] == found[game, step + 1]
+        if (game, step + 1) in by_key:
+            assert order.following(np.array([key]))[0] == by_key[game, step + 1]
 
 
 def test_places_are_drawn_in_proportion_to_their_priorities() -> None:
@@ -243,14 +243,14 @@ def test_errors_make_priorities_and_weights_make_up_for_them() -> None:
 
 def test_what_a_leaf_is_asked_is_known_where_a_stage_of_chance_was_passed() -> None:
     memory = replay(chance=True)
-    found = decisions(2, 0)
-    memory.keep(found._replace(asked=found.after + np.array([[0], [5]], GAME.dtype)))
+    played = decisions(2, 0)
+    memory.keep(played._replace(asked=played.after + np.array([[0], [5]], GAME.dtype)))
     assert memory.has_chance_stage(np.array([0, 1, 0])).tolist() == [False, True, False]
     again = replay(chance=True)
     again.restore(memory.tensors(), memory.recorded, memory.highest)
     assert again.has_chance_stage(np.array([1, 0])).tolist() == [True, False]
     plain = replay()
-    plain.keep(found)
+    plain.keep(played)
     assert plain.has_chance_stage(np.array([0, 1])).tolist() == [False, False]
     assert "asked" not in plain.tensors()
 
@@ -335,8 +335,8 @@ def test_ppo_begins_in_easier_variants_and_goes_on_in_them(tmp_path) -> None:
     for _ in range(2):
         again.step()
     assert again.variant_number == 2
-    expected, found = whole.state()[0], again.state()[0]
-    assert all(np.array_equal(found[name], tensor) for name, tensor in expected.items())
+    expected, resumed = whole.state()[0], again.state()[0]
+    assert all(np.array_equal(resumed[name], tensor) for name, tensor in expected.items())
     for learner in (whole, again):
         learner.folder.lock.release()
     with pytest.raises(ValueError, match="--easy-variants in a single-player game, got 'trilobite'"):

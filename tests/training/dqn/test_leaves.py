@@ -28,11 +28,11 @@ def worth_by(network: SparseNetwork) -> Callable[[State], float]:
 
     def worth(state: State) -> float:
         if network.head == "max":
-            said = network.action_values(state.row[None], T)[0]
-            found = BOUND * float(np.tanh(max(said[action] for action in state.legal_actions)))
+            outputs = network.action_values(state.row[None], T)[0]
+            value = BOUND * float(np.tanh(max(outputs[action] for action in state.legal_actions)))
         else:
-            found = float(network.batch(state.row[None], T)[0])
-        return found if state.current_player == 0 else -found
+            value = float(network.batch(state.row[None], T)[0])
+        return value if state.current_player == 0 else -value
 
     return worth
 
@@ -58,15 +58,15 @@ def test_leaves_are_the_best_at_decisions_and_the_mean_after_chance(head: str) -
     apart = 0.0
     for state in positions(GAME, 40)[::4]:
         sign = 1 if state.current_player == 0 else -1
-        for depth, found in (
+        for depth, by_search in (
             (2, exact(state).values),
             (2, batched(state).values),
             (1, searched(player, network, state)),
         ):
             for action in state.legal_actions:
                 left = depth - (action != WILD)
-                assert found[action] == pytest.approx(sign * naive(state.play(action), left, worth), abs=1e-5)
-            apart = max(apart, max(found.values()) - min(found.values()))
+                assert by_search[action] == pytest.approx(sign * naive(state.play(action), left, worth), abs=1e-5)
+            apart = max(apart, max(by_search.values()) - min(by_search.values()))
     assert apart > 0.1  # else any mean and any best would do
 
 
@@ -87,8 +87,8 @@ def test_what_is_exported_says_what_the_module_says(dueling: bool) -> None:
     network = module.export()
     T, row = TRILOBITE.tables(network.evaluator("x")), TRILOBITE.start().row[None]
     features, _, _ = network.describe(row, T)
-    said = module(torch.from_numpy(features)).detach().numpy()
-    assert network.action_values(row, T) == pytest.approx(said, abs=1e-5)
+    outputs = module(torch.from_numpy(features)).detach().numpy()
+    assert network.action_values(row, T) == pytest.approx(outputs, abs=1e-5)
 
 
 def test_searches_say_what_comes_of_each_action() -> None:
@@ -123,7 +123,7 @@ def test_states_of_chance_learn_what_follows_for_player_0() -> None:
     assert {-1.0, 1.0} <= set(returns)
     assert learning.searched(places[ended], at_chance=True) * BOUND == pytest.approx(returns, abs=1e-6)
     leaf = learning.shape.evaluator("x")
-    for place, found in list(zip(places[~ended], learning.searched(places[~ended], at_chance=True), strict=True))[:20]:
+    for place, target in list(zip(places[~ended], learning.searched(places[~ended], at_chance=True), strict=True))[:20]:
         after = State(SEEN, replay["after"][place])
         best = max(Search(SEEN, leaf, 1)(after).values.values())
-        assert found * BOUND == pytest.approx(best if after.current_player == 0 else -best, abs=1e-5)
+        assert target * BOUND == pytest.approx(best if after.current_player == 0 else -best, abs=1e-5)

@@ -90,9 +90,9 @@ def test_greedy_breaks_ties_at_random_unless_it_is_told_not_to() -> None:
 
 
 def test_progress_counts_games() -> None:
-    told: list[int] = []
-    evaluate(THREES, "random", 23, 900_000, progress=told.append)
-    assert told == [5, 10, 15, 20, 23]
+    counts: list[int] = []
+    evaluate(THREES, "random", 23, 900_000, progress=counts.append)
+    assert counts == [5, 10, 15, 20, 23]
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_wrong_arguments_are_refused(game: leafwise.Game, name: str, options: di
 
 
 def test_games_in_a_file_are_gone_on_with(tmp_path: Path) -> None:
-    file, told = tmp_path / "games.json", list[int]()
+    file, counts = tmp_path / "games.json", list[int]()
     first = evaluate(dice.GAME, "random", 30, 900_000, opponent="random", file=file)
     more = evaluate(
-        dice.GAME, "random", 50, 900_000, opponent="random", file=file, resume=True, progress=told.append, processes=2
+        dice.GAME, "random", 50, 900_000, opponent="random", file=file, resume=True, progress=counts.append, processes=2
     )
-    assert sorted(told) == [40, 50]
+    assert sorted(counts) == [40, 50]
     assert np.array_equal(more.scores[:30], first.scores)
     assert np.array_equal(more.scores, evaluate(dice.GAME, "random", 50, 900_000, opponent="random").scores)
     for options, problem in (

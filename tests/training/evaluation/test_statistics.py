@@ -51,8 +51,8 @@ RESAMPLES = 4000
 def coverage(scores: NDArray[np.float64], games: int, seed: int = 1) -> float:
     """Returns the share of the intervals of so many games, drawn from a sample, that hold its mean."""
     rng, truth = np.random.default_rng(seed), scores.mean()
-    found = (mean_interval(rng.choice(scores, games)) for _ in range(RESAMPLES))
-    return float(np.mean([low <= truth <= high for low, high in found]))
+    intervals = (mean_interval(rng.choice(scores, games)) for _ in range(RESAMPLES))
+    return float(np.mean([low <= truth <= high for low, high in intervals]))
 
 
 def test_intervals_of_few_games_cover_what_they_say() -> None:
@@ -150,7 +150,7 @@ def test_no_other_file_makes_intervals_of_its_own() -> None:
     """Quantiles of samples stand where a model is fitted to them: Elo, and the calibration of chances."""
     allowed = {"training/evaluation/statistics.py", "training/evaluation/calibration.py"}
     files = [path for room in ("training", "experiments", "src", "models") for path in (ROOT / room).rglob("*.py")]
-    own = {
+    offenders = {
         str(path.relative_to(ROOT))
         for path in files
         if any(
@@ -158,7 +158,7 @@ def test_no_other_file_makes_intervals_of_its_own() -> None:
             for word in ("1.96 *", "quantile(", "percentile(", "bootstrap_interval")
         )
     }
-    assert own == allowed
+    assert offenders == allowed
 
 
 def test_elo_of_shares() -> None:
@@ -251,11 +251,11 @@ def test_chances_that_are_told_right_are_off_by_little_and_wrong_ones_by_what_th
     chances = 1 / (1 + np.exp(-2 * values))
     outcomes = (rng.random(40_000) < chances).astype(float)
     knots, fitted = monotone(values[::2], outcomes[::2])
-    told, came = tenths(np.interp(values[1::2], knots, fitted), outcomes[1::2])
-    assert len(told) == 10
-    assert np.abs(told - came).max() < 0.03
-    told, came = tenths(np.clip(chances[1::2] + 0.2, 0, 1), outcomes[1::2])
-    assert np.abs(told - came).max() == pytest.approx(0.2, abs=0.03)
+    predicted, observed = tenths(np.interp(values[1::2], knots, fitted), outcomes[1::2])
+    assert len(predicted) == 10
+    assert np.abs(predicted - observed).max() < 0.03
+    predicted, observed = tenths(np.clip(chances[1::2] + 0.2, 0, 1), outcomes[1::2])
+    assert np.abs(predicted - observed).max() == pytest.approx(0.2, abs=0.03)
 
 
 def games(n: int, wrong: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -263,10 +263,10 @@ def games(n: int, wrong: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
     rng = np.random.default_rng(seed)
     decisions, chances, at = np.zeros((n, BINS)), np.zeros((n, BINS)), np.full(n, 10)
     while len(open_ := np.flatnonzero((at > 0) & (at < 20))):
-        told = 1 / (1 + np.exp(-np.log(at[open_] / (20 - at[open_])) - wrong))
-        tenths = np.minimum((told * BINS).astype(int), BINS - 1)
+        predicted = 1 / (1 + np.exp(-np.log(at[open_] / (20 - at[open_])) - wrong))
+        tenths = np.minimum((predicted * BINS).astype(int), BINS - 1)
         decisions[open_, tenths] += 1
-        chances[open_, tenths] += told
+        chances[open_, tenths] += predicted
         at[open_] += rng.choice((-1, 1), size=len(open_))
     outcomes = (at == 20).astype(float)
     return decisions, chances, outcomes
@@ -288,9 +288,9 @@ def test_wrong_chances_are_found() -> None:
 
 def test_its_error_is_that_of_all_decisions() -> None:
     decisions, chances, outcomes = games(50, 0.3, 2)
-    told = np.repeat((chances / np.maximum(decisions, 1)).ravel(), decisions.ravel().astype(int))
+    predicted = np.repeat((chances / np.maximum(decisions, 1)).ravel(), decisions.ravel().astype(int))
     won = np.repeat(np.repeat(outcomes, BINS), decisions.ravel().astype(int))
-    assert calibration_test(decisions, chances, outcomes).error == pytest.approx(calibration(told, won)[0])
+    assert calibration_test(decisions, chances, outcomes).error == pytest.approx(calibration(predicted, won)[0])
 
 
 def test_games_count_and_not_decisions() -> None:

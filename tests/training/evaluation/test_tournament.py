@@ -51,11 +51,11 @@ def played_here(tournament: Tournament, makers: Mapping[str, Maker] | None = Non
 
 
 def test_openings_differ_and_leave_something_to_play() -> None:
-    found = openings(leafwise.game("trilobite", board="7x6", k=4), 60, 6, 5)
-    assert len(set(found)) == 60
-    assert not any(state.is_terminal for state in found)
-    assert {str(state).count(".") for state in found} == {36}
-    assert openings(leafwise.game("trilobite", board="7x6", k=4), 10, 6, 5) == found[:10]
+    positions = openings(leafwise.game("trilobite", board="7x6", k=4), 60, 6, 5)
+    assert len(set(positions)) == 60
+    assert not any(state.is_terminal for state in positions)
+    assert {str(state).count(".") for state in positions} == {36}
+    assert openings(leafwise.game("trilobite", board="7x6", k=4), 10, 6, 5) == positions[:10]
 
 
 def least(state: State) -> bytes:
@@ -77,9 +77,9 @@ def every_opening(game: leafwise.Game, plies: int) -> set[bytes]:
 )
 def test_no_two_openings_are_symmetric_and_none_is_left_out(name: str, plies: int, count: int) -> None:
     game = leafwise.game(name)
-    found = openings(game, 100, plies, 5)
-    assert len(found) == count
-    assert {least(state) for state in found} == every_opening(game, plies)
+    positions = openings(game, 100, plies, 5)
+    assert len(positions) == count
+    assert {least(state) for state in positions} == every_opening(game, plies)
 
 
 def test_openings_are_fewer_where_there_are_no_more() -> None:
@@ -191,14 +191,14 @@ def test_points_count_where_games_are_worth_more_than_one_and_elo_is_of_wins() -
         "random",
         return_range=game.return_range,
     )
-    told = eval_figures(game, played)
-    assert (told["mean"], told["points_per_game"], told["win_share"], told["elo"]) == (
+    shown = eval_figures(game, played)
+    assert (shown["mean"], shown["points_per_game"], shown["win_share"], shown["elo"]) == (
         0.75,
         0.75,
         0.5,
         pytest.approx(0, abs=1e-9),
     )
-    assert "  games   2 won, 0 drawn, 2 lost: 50.0% won (9.5% to 90.5%)" in list(eval_lines(told))
+    assert "  games   2 won, 0 drawn, 2 lost: 50.0% won (9.5% to 90.5%)" in list(eval_lines(shown))
 
 
 def _greedy(game: leafwise.Game, seed: int) -> object:

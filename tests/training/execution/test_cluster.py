@@ -51,24 +51,24 @@ def pieces(n: int, seconds: float = 0.0) -> list[tuple[int, Piece]]:
 def test_each_piece_comes_back_once_and_shared_things_reach_it() -> None:
     with executor_for(square, **WHERE) as executor:
         assert executor.slots == 2
-        found = list(executor.stream(pieces(30)))
-        assert sorted(key for key, _ in found) == list(range(30))
-        assert all(result == key**2 for key, (result, _) in found)
+        results = list(executor.stream(pieces(30)))
+        assert sorted(key for key, _ in results) == list(range(30))
+        assert all(result == key**2 for key, (result, _) in results)
         seven = executor.share(7)
-        told = ((k, Piece(k, times=seven)) for k in range(6))
-        assert [n for n, _ in executor.in_order(told)] == [7 * k * k for k in range(6)]
+        numbered = ((k, Piece(k, times=seven)) for k in range(6))
+        assert [n for n, _ in executor.in_order(numbered)] == [7 * k * k for k in range(6)]
     with executor_for(refuse, **WHERE) as other, pytest.raises(ValueError, match="expected another number, got 0"):
         list(other.stream(pieces(1)))
 
 
 def test_games_are_the_same_to_the_digit_everywhere() -> None:
-    found = [
+    evaluations = [
         evaluate(TRILOBITE, "search:lines,depth=1", 40, 900_000, opponent="greedy", keep=True, **where)
         for where in ({}, {"processes": 2}, WHERE)
     ]
-    for other in found[1:]:
-        assert np.array_equal(found[0].scores, other.scores)
-        assert found[0].records == other.records
+    for other in evaluations[1:]:
+        assert np.array_equal(evaluations[0].scores, other.scores)
+        assert evaluations[0].records == other.records
     arenas = [arena(TRILOBITE, ["random", "greedy"], 10, seed=5, **where) for where in ({}, {"processes": 2}, WHERE)]
     for tournament in arenas[1:]:
         assert {k: (p.result, p.moves) for k, p in tournament.played.items()} == {
@@ -150,4 +150,4 @@ def test_a_missing_cluster_is_one_line() -> None:
         capture_output=True, text=True, env=environment,
     )  # fmt: skip
     assert run.returncode == 2
-    assert run.stderr.splitlines()[-1].startswith("error: expected a Ray cluster that runs, got '127.0.0.1:1'")
+    assert run.stderr.splitlines()[-1].startswith("error: expected a running Ray cluster, got '127.0.0.1:1'")

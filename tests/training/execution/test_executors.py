@@ -34,9 +34,9 @@ def pool() -> Iterator[Executor[Piece, tuple[int, int]]]:
 
 def test_each_piece_comes_back_once(pool: Executor[Piece, tuple[int, int]]) -> None:
     for executor in (SerialExecutor(square), pool):
-        found = list(executor.stream(pieces(20)))
-        assert sorted(key for key, _ in found) == list(range(100, 120))
-        assert all(result == (key - 100) ** 2 for key, (result, _) in found)
+        results = list(executor.stream(pieces(20)))
+        assert sorted(key for key, _ in results) == list(range(100, 120))
+        assert all(result == (key - 100) ** 2 for key, (result, _) in results)
         assert [result for result, _ in executor.in_order(pieces(20))] == [k * k for k in range(20)]
     assert len({pid for _, (_, pid) in pool.stream(pieces(20, 0.02))} - {os.getpid()}) == 2
 
@@ -44,7 +44,7 @@ def test_each_piece_comes_back_once(pool: Executor[Piece, tuple[int, int]]) -> N
 def test_pieces_are_asked_for_as_there_is_room(pool: Executor[Piece, tuple[int, int]]) -> None:
     asked: list[int] = []
 
-    def told() -> Iterator[tuple[int, Piece]]:
+    def drawn() -> Iterator[tuple[int, Piece]]:
         for one in pieces(30):
             asked.append(one[0])
             yield one
@@ -52,7 +52,7 @@ def test_pieces_are_asked_for_as_there_is_room(pool: Executor[Piece, tuple[int, 
     for executor in (SerialExecutor(square), pool):
         for way in (executor.stream, executor.in_order):
             asked.clear()
-            for done, _ in enumerate(way(told()), 1):
+            for done, _ in enumerate(way(drawn()), 1):
                 most = AHEAD * executor.slots if way == executor.stream else 8 * executor.slots
                 assert len(asked) <= done + most
             assert len(asked) == 30
@@ -61,8 +61,8 @@ def test_pieces_are_asked_for_as_there_is_room(pool: Executor[Piece, tuple[int, 
 def test_a_shared_thing_reaches_the_pieces(pool: Executor[Piece, tuple[int, int]]) -> None:
     for executor in (SerialExecutor(square), pool):
         seven, nine = executor.share(7), executor.share(9)
-        told = ((k, Piece(k, times=seven if k % 2 else nine)) for k in range(6))
-        assert [n for n, _ in executor.in_order(told)] == [k * k * (7 if k % 2 else 9) for k in range(6)]
+        numbered = ((k, Piece(k, times=seven if k % 2 else nine)) for k in range(6))
+        assert [n for n, _ in executor.in_order(numbered)] == [k * k * (7 if k % 2 else 9) for k in range(6)]
 
 
 def test_arrays_in_a_shared_thing_are_one_memory_that_nobody_else_sees_written() -> None:
@@ -95,11 +95,11 @@ def test_what_is_given_up_does_not_come_back(pool: Executor[Piece, tuple[int, in
 
 
 def test_a_killed_process_costs_no_piece(tmp_path: Path) -> None:
-    told = pieces(12) + [(7, Piece(50, 0.0, str(tmp_path / "killed")))]
+    numbered = pieces(12) + [(7, Piece(50, 0.0, str(tmp_path / "killed")))]
     with ProcessExecutor(square, 2) as executor:
-        found = list(executor.stream(told))
-        assert sorted(key for key, _ in found) == [7, *range(100, 112)]
-        assert dict(found)[7][0] == 2500
+        results = list(executor.stream(numbered))
+        assert sorted(key for key, _ in results) == [7, *range(100, 112)]
+        assert dict(results)[7][0] == 2500
         assert executor.repeated > 0
 
 
@@ -121,8 +121,8 @@ def test_what_the_work_raises_is_raised_here() -> None:
 
 def test_one_of_a_machines_processes_compiles(tmp_path: Path) -> None:
     with ProcessExecutor(Compiled(str(tmp_path)), 2) as executor:
-        found = {pid for _, pid in executor.stream(pieces(8, 0.1))}
-    assert len(found) == 2
+        pids = {pid for _, pid in executor.stream(pieces(8, 0.1))}
+    assert len(pids) == 2
     assert len((tmp_path / "log").read_text().split()) == 1
 
 
@@ -153,9 +153,9 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, stdout=pipe, stderr=null, text=True, env=environment) as driver:
         assert driver.stdout is not None
-        own = {int(driver.stdout.readline()) for _ in range(6)}
+        pids = {int(driver.stdout.readline()) for _ in range(6)}
         driver.kill()
-    until(lambda: not any(alive(pid) for pid in own))
+    until(lambda: not any(alive(pid) for pid in pids))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
         ((0, ""), "expected 1 to 1,024 processes, got 0"),
         ((1, "everywhere"), "expected a cluster auto, local or HOST:PORT, got 'everywhere'"),
         ((1, "ray://head:10001"), "expected a cluster auto, local or HOST:PORT, got 'ray://head:10001'"),
-        ((2, "auto"), "expected processes of this machine or a cluster that runs, got 2 and 'auto'"),
+        ((2, "auto"), "expected processes of this machine or a running cluster, got 2 and 'auto'"),
     ],
 )
 def test_wrong_places_are_refused(given: tuple[int, str], problem: str) -> None:
@@ -180,15 +180,15 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_differs_on_a_machine_is_one_line() -> None:
-    own = identity()
-    check_identity(own, "the machine 10.0.0.7")
+    versions = identity()
+    check_identity(versions, "the machine 10.0.0.7")
     for name in ("Python", "leafwise", "sources"):
         with pytest.raises(
-            ValueError, match=f"expected {name} 0 on the machine 10.0.0.7 as on the driver, got {own[name]}"
+            ValueError, match=f"expected {name} 0 on the machine 10.0.0.7 as on the driver, got {versions[name]}"
         ):
-            check_identity({**own, name: "0"}, "the machine 10.0.0.7")
+            check_identity({**versions, name: "0"}, "the machine 10.0.0.7")
     with pytest.raises(ValueError, match=r"expected game pig abc on the machine x as on the driver, got none"):
-        check_identity({**own, "game pig": "abc"}, "the machine x")
+        check_identity({**versions, "game pig": "abc"}, "the machine x")
 
 
 NO_RAY = """
@@ -243,16 +243,16 @@ def squares(bundle: tuple[Piece, ...]) -> list[int]:
 def test_short_pieces_travel_in_bundles() -> None:
     sizes: list[int] = []
 
-    def told(bundle: tuple[Piece, ...]) -> list[int]:
+    def work(bundle: tuple[Piece, ...]) -> list[int]:
         sizes.append(len(bundle))
         return squares(bundle)
 
-    executor: BatchingExecutor[Piece, int] = BatchingExecutor(SerialExecutor(told), 0.5, 200, 16)
-    found = dict(executor.stream(pieces(200)))
-    assert found == {100 + k: k * k for k in range(200)}
+    executor: BatchingExecutor[Piece, int] = BatchingExecutor(SerialExecutor(work), 0.5, 200, 16)
+    results = dict(executor.stream(pieces(200)))
+    assert results == {100 + k: k * k for k in range(200)}
     assert max(sizes) == 16
     assert sum(sizes) == 200
     assert sizes[-3:] == [1, 1, 1]
     sizes.clear()
-    assert list(BatchingExecutor(SerialExecutor(told), 0.05, 6).in_order(pieces(6, 0.1))) == [k * k for k in range(6)]
+    assert list(BatchingExecutor(SerialExecutor(work), 0.05, 6).in_order(pieces(6, 0.1))) == [k * k for k in range(6)]
     assert max(sizes) <= 2

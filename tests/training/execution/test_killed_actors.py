@@ -72,8 +72,8 @@ def test_players_killed_at_random_change_nothing(where: dict[str, Any], whole: P
     learner.executor.next = counted  # type: ignore[method-assign]
     with Killer(workers, lambda: len(games), (10, 70)) as killer:
         run_learner(learner)
-    told = f"{killer.kills} processes killed, {learner.executor.repeated} pieces begun again"
-    print(f"{len(games)} pieces of games, {len(set(games))} different ones, {told}")
+    summary = f"{killer.kills} processes killed, {learner.executor.repeated} pieces begun again"
+    print(f"{len(games)} pieces of games, {len(set(games))} different ones, {summary}")
     assert len(games) == len(set(games)) == 12 * 20
     assert killer.kills > 2
     assert learner.executor.repeated > 0

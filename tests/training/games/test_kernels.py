@@ -47,16 +47,16 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     n = run.record_games(
         table, record, 60, 1, 2, np.inf, 0.1, 0.3 * (game.players == 2), 0.7, False, 0.5, False, every, T, T
     )
-    found, keys = [record.rows[:n], record.targets[:n]], np.arange(2, dtype=np.uint64)
+    arrays, keys = [record.rows[:n], record.targets[:n]], np.arange(2, dtype=np.uint64)
     if game.players == 2:
         results = np.zeros((2, 2))
         meet.play_matches(table, keys, results, 1, 3, None, T, T)
-        found += [results]
+        arrays += [results]
     else:
         scores, values = np.zeros(2), np.zeros(2000)
         ends, players = np.zeros(2, dtype=np.int64), np.zeros(2000, dtype=np.int64)
         meet.play_games(table, keys, 1, 0, False, values, players, scores, ends, T)
-        found += [scores, values, ends]
+        arrays += [scores, values, ends]
     rows, streams = game.rows(4), np.array([(k, 0) for k in range(4)], dtype=np.uint64)
     many.start_games(table, rows, streams, 0, T)
     actions, rewards, signs = np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4)
@@ -65,7 +65,7 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     many.advance(table, rows, asked, after, streams, actions, rewards, signs, 0, 0.5, T)
     both = np.concatenate([rows, rows])
     many.transform_rows(both, np.arange(4) % game.symmetry_count, actions, T)
-    return [*found, both, asked, after, rewards, signs, actions, table.counts, table.R]
+    return [*arrays, both, asked, after, rewards, signs, actions, table.counts, table.R]
 
 
 def pooled() -> list[np.ndarray]:

@@ -9,13 +9,13 @@ pytest.importorskip("torch")
 import torch
 
 import leafwise
-from leafwise.training.runs.gating import Options, need_device
+from leafwise.training.runs.gating import GatedOptions, need_device
 
 
 @pytest.mark.parametrize(
     ("device", "there", "network", "line"),
     [
-        ("cuda", False, "mlp", "expected --device cpu where torch finds no CUDA, got 'cuda'"),
+        ("cuda", False, "mlp", "expected --device cpu, because torch finds no CUDA, got 'cuda'"),
         ("cuda:0", True, "sparse", "expected a torch module as --network with --device cuda:0, got 'sparse'"),
         ("meta", True, "mlp", "expected --device cpu or cuda, got 'meta'"),
         ("gpu", True, "mlp", "expected --device cpu or cuda, got 'gpu'"),
@@ -26,7 +26,7 @@ def test_a_device_that_there_is_not(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
     with pytest.raises(ValueError, match=f"^{line}$"):
-        need_device(Options(game="trilobite", network=network, device=device))
+        need_device(GatedOptions(game="trilobite", network=network, device=device))
 
 
 def test_no_run_begins_there(tmp_path: Path) -> None:

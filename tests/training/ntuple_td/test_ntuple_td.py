@@ -113,7 +113,9 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
     assert np.array_equal(cut, whole)
     assert not whole[~kept].any()
     assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
-    with pytest.raises(ValueError, match="expected --coherence and --init-from with --prune-moves, got one or none"):
+    with pytest.raises(
+        ValueError, match="expected --coherence and --init-from with --prune-moves, got at most one of them"
+    ):
         td.NTupleTd(td.Config(game="threes", prune_moves=5, coherence=True))
 
 
@@ -195,10 +197,10 @@ def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
     shape = replace(small.shape, tuples=(*reversed(small.shape.tuples), (0, 1)), splits=(9,))
     grown = td.started(GAME, shape, "threes-small")
     for stage in range(2):
-        own = grown.tables(stage)
-        assert not own[0, 1].any()
+        stage_tables = grown.tables(stage)
+        assert not stage_tables[0, 1].any()
         for (name, table), scale in zip(small.tables(0).items(), small.weights.scales, strict=True):
-            assert np.array_equal(own[name], table * scale)
+            assert np.array_equal(stage_tables[name], table * scale)
             assert table.any() or name not in shape.tuples
 
 
@@ -207,8 +209,8 @@ def test_a_stopped_run_resumes_to_the_same_end(run, tmp_path):
     process = subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     until((path / "state.safetensors").exists, process)
     os.kill(process.pid, signal.SIGINT)
-    said = process.communicate()[0]
-    assert "Traceback" not in said
+    output = process.communicate()[0]
+    assert "Traceback" not in output
     if (path / "results.json").exists():
         pytest.fail("the run was over before it could be cut; make it longer")
     subprocess.run(command(path, "--resume"), check=True, capture_output=True)
@@ -228,8 +230,8 @@ def test_a_run_is_not_overwritten_or_changed(run):
 def test_the_ntuple_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    said = refusal("ntuple-td", ["--game", "threes", "--total-steps", "1000"], capsys)
-    assert "expected tensorboard, found no tensorboard: pip install 'leafwise[ntuple]'" in said
+    message = refusal("ntuple-td", ["--game", "threes", "--total-steps", "1000"], capsys)
+    assert "expected tensorboard, found no tensorboard: pip install 'leafwise[ntuple]'" in message
     assert not list(tmp_path.iterdir())
 
 
@@ -255,8 +257,8 @@ def test_n_tuples_learn_without_torch_and_other_methods_say_what_is_missing(tmp_
         f"{learnt} 0",
         *(f"{o} 2" for o in others),
     ]
-    said = "error: expected torch and tensorboard, found no torch: pip install 'leafwise[train]'"
-    assert done.stderr.splitlines() == [said] * len(others)
+    message = "error: expected torch and tensorboard, found no torch: pip install 'leafwise[train]'"
+    assert done.stderr.splitlines() == [message] * len(others)
     assert Curves(tmp_path / "run").read()["eval/score_mean"]
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
@@ -307,9 +309,9 @@ shape = NTupleShape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245"))
 rng = np.random.default_rng(1)
 table = rng.normal(size=sum(shape.sizes(GAME))).astype(np.float32)
 network = NTupleNetwork.create(GAME, shape, table)
-assert network.layout.fetched and min(shape.sizes(GAME)) < FAR
-own, valued = compiled(GAME, network.layout), GAME.stages.index(shape.stage)
-best_action = make_best_sibling(GAME, own, network.layout, valued)
+assert network.layout.prefetches and min(shape.sizes(GAME)) < FAR
+functions, valued = compiled(GAME, network.layout), GAME.stages.index(shape.stage)
+best_action = make_best_sibling(GAME, functions, network.layout, valued)
 trainer, T = new_trainer(GAME, 1), GAME.tables(network.evaluator("test"))
 value, stream, state, met = network.evaluator("test"), new_stream(3), GAME.new(5), 0
 while not state.is_terminal and met < 12:
@@ -379,4 +381,4 @@ def test_a_potential_that_merging_lowers_is_told():
     assert not td.falls_by_merging(cells, 0.7)
     assert not td.falls_by_merging(doubling, 0.0)
     assert not td.falls_by_merging(doubling, 1.0)
-    assert "two cells 6 have more of the potential that is learned than one 12" in td.falls_by_merging(doubling, 0.7)
+    assert "two cells 6 count more than one 12 in the learned potential" in td.falls_by_merging(doubling, 0.7)

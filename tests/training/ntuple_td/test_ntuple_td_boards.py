@@ -44,5 +44,5 @@ def test_the_files_of_the_run(run: Path) -> None:
 
 
 def test_a_power_needs_points(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal("ntuple-td", ["--game", "stacks", "--run", str(run / "x"), "--target", "power"], capsys)
-    assert "expected a power of 0 or 1 in a game whose score is not a sum over cells" in said
+    message = refusal("ntuple-td", ["--game", "stacks", "--run", str(run / "x"), "--target", "power"], capsys)
+    assert "expected a power of 0 or 1 in a game whose score is not a sum over cells" in message

@@ -27,10 +27,10 @@ CARDS = sorted(Path(model_path("threes")).parent.glob("*.md"))
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.stem)
 def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(card: Path) -> None:
-    text, told = card.read_text(encoding="utf-8"), load_tensors(card.with_suffix(".safetensors"))[1]
-    for made in [told, *starts(told)]:
+    text, metadata = card.read_text(encoding="utf-8"), load_tensors(card.with_suffix(".safetensors"))[1]
+    for made in [metadata, *starts(metadata)]:
         assert f"command, as of commit {made['commit'][:8]}: `{made['command']}`\n" in text
-    assert re.findall("^- today: `(.*)`;", text, re.MULTILINE) == [train_command(told)]
+    assert re.findall("^- today: `(.*)`;", text, re.MULTILINE) == [train_command(metadata)]
     assert text.count("leafwise train ") == 1
 
 
@@ -42,18 +42,20 @@ STUDENTS = {"threes": ("threes", "depth, learned {}"), "threes-small": ("threes-
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.stem)
 def test_the_figures_of_a_card_are_those_of_its_file(card: Path) -> None:
-    text, told = card.read_text(encoding="utf-8"), load_metadata(card.with_suffix(".safetensors"))
-    game = find_game(told["game"]).variant(**told["options"])
-    told = {"hand_made": HAND_MADE.get(told["game"])} | told
-    scores = [score and {"ahead": 0} | score for score in told["score"]]
+    text, metadata = card.read_text(encoding="utf-8"), load_metadata(card.with_suffix(".safetensors"))
+    game = find_game(metadata["game"]).variant(**metadata["options"])
+    metadata = {"hand_made": HAND_MADE.get(metadata["game"])} | metadata
+    scores = [score and {"ahead": 0} | score for score in metadata["score"]]
     for score in scores if card.stem in STUDENTS else []:
         name, key = STUDENTS[card.stem]
-        found = figure(name, key.format(score["depth"]))
-        assert (found["games"], round(found["mean"])) == (score["games"], round(score["mean"]))
-        score |= {end: found[end] for end in ("ci_low", "ci_high")}
-    rows = [line for line in publish.kind_of(game, told).figures(told | {"score": scores}) if line.startswith("|")]
+        shown = figure(name, key.format(score["depth"]))
+        assert (shown["games"], round(shown["mean"])) == (score["games"], round(score["mean"]))
+        score |= {end: shown[end] for end in ("ci_low", "ci_high")}
+    rows = [
+        line for line in publish.kind_of(game, metadata).figures(metadata | {"score": scores}) if line.startswith("|")
+    ]
     assert [line for line in text.splitlines() if line.startswith("|")] == rows
-    assert rows or not any(told["score"])
+    assert rows or not any(metadata["score"])
 
 
 @pytest.mark.parametrize(
@@ -129,25 +131,25 @@ def cluster() -> Iterator[list[str]]:
     ],
 )
 def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, cluster: list[str], tmp_path: Path) -> None:
-    found = []
+    results = []
     for number, where in enumerate(([], ["--processes", "2"], cluster)):
         out = tmp_path / str(number)
         tensors, before = load_tensors(model_path(words.split()[0]))
         save_tensors(out / "run/model.safetensors", tensors, before | {"score": {"games": 5, "mean": 0.5}})
         assert publish.main(["--run", str(out / "run"), *words.split()[1:], "--out", str(out), *where]) == 0
-        told = load_tensors(next(out.glob("*.safetensors")))[1]
-        for score in told["score"]:
+        metadata = load_tensors(next(out.glob("*.safetensors")))[1]
+        for score in metadata["score"]:
             score.pop("seconds_per_move", None)
-        found.append((told["score"], told.get("units"), told.get("calibrated")))
-    assert found[0] == found[1] == found[2]
+        results.append((metadata["score"], metadata.get("units"), metadata.get("calibrated")))
+    assert results[0] == results[1] == results[2]
 
 
 def test_models_that_no_run_wrote_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys) -> None:
-    own, out = tmp_path / "own.safetensors", tmp_path / "out"
-    tensors, told = load_tensors(model_path("threes-small"))
-    save_tensors(own, tensors, {name: value for name, value in told.items() if name not in ("steps", "commit")})
+    file, out = tmp_path / "own.safetensors", tmp_path / "out"
+    tensors, metadata = load_tensors(model_path("threes-small"))
+    save_tensors(file, tensors, {name: value for name, value in metadata.items() if name not in ("steps", "commit")})
     for words, message in (
-        (str(own), "expected the metadata of a run, got no steps, commit\n"),
+        (str(file), "expected the metadata of a run, got no steps, commit\n"),
         ("trilobite --step 0.5", "expected options among --solver-positions, --solver-opening-plies"),
         ("threes-small --depths 1", "--loss-games, --first-seed for a model of threes, got --depths"),
         ("threes-small --first-seed 5", "expected --first-seed of at least 1000000, got 5"),
@@ -156,9 +158,9 @@ def test_models_that_no_run_wrote_options_of_other_kinds_and_large_files_are_ref
         ("trap --largest-mb 0.01", "expected a file of at most 0.01 MB, got"),
     ):
         assert publish.main(["--run", *words.split(), "--out", str(out)]) == 2
-        said = capsys.readouterr().err
-        assert message in said
-        assert said.count("\n") == 1
+        output = capsys.readouterr().err
+        assert message in output
+        assert output.count("\n") == 1
     assert not list(out.glob("*"))
 
 
@@ -170,8 +172,8 @@ def test_values_and_outcomes_belong_together(game: Game) -> None:
     assert played.games.tolist() == sorted(played.games.tolist())
     assert set(played.games.tolist()) == set(range(30))
     for number in range(30):
-        own = played.outcomes[played.games == number]
-        assert len(set(np.abs(own).tolist())) == 1  # one return, for either player
+        of_game = played.outcomes[played.games == number]
+        assert len(set(np.abs(of_game).tolist())) == 1  # one return, for either player
     low, high = game.return_range
     assert ((low <= played.outcomes) & (played.outcomes <= high)).all()
     assert np.corrcoef(played.values, played.outcomes)[0, 1] > 0.1
@@ -185,11 +187,11 @@ def test_values_and_outcomes_belong_together(game: Game) -> None:
 
 
 def test_a_limit_of_work_is_that_of_the_search() -> None:
-    game, told = solitaire.GAME, []
+    game, recorded = solitaire.GAME, []
     for nodes in (0, 4, 12, 40):
         played = valued_piece(game, game.score(), Config("", depth=2, nodes=nodes, every=1), range(1))
-        found = Search(game, game.score(), 2, nodes=nodes)(game.new(950_000))
-        assert played.values[0] == pytest.approx(found.value, abs=1e-12)
-        assert not nodes or found.nodes <= nodes
-        told.append(found.value)
-    assert told[1] != told[0], told
+        result = Search(game, game.score(), 2, nodes=nodes)(game.new(950_000))
+        assert played.values[0] == pytest.approx(result.value, abs=1e-12)
+        assert not nodes or result.nodes <= nodes
+        recorded.append(result.value)
+    assert recorded[1] != recorded[0], recorded

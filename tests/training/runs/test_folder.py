@@ -51,17 +51,17 @@ def test_a_run_that_goes_on_is_not_resumed_until_its_process_ends(tmp_path: Path
     try:
         until((path / "state.safetensors").exists, process)
         for _ in range(2):
-            said = refusal("ntuple-td", ["--run", str(path), "--resume"], capsys)
-            assert said.startswith(
+            message = refusal("ntuple-td", ["--run", str(path), "--resume"], capsys)
+            assert message.startswith(
                 f"error: expected a run that no other process writes, got {str(path)!r}, written by process "
             )
-            assert f"process {process.pid} on " in said
+            assert f"process {process.pid} on " in message
     finally:
         process.kill()
         process.wait()
     for _ in range(2):  # a folder that was refused is free again
-        said = refusal("ntuple-td", ["--run", str(path), "--resume", "--tuples", "01"], capsys)
-        assert "resume: expected --tuples 0145 as before, got 01" in said
+        message = refusal("ntuple-td", ["--run", str(path), "--resume", "--tuples", "01"], capsys)
+        assert "resume: expected --tuples 0145 as before, got 01" in message
     assert f"process {os.getpid()} on" in (path / LOCK).read_text()
 
 
@@ -92,13 +92,13 @@ def test_a_damaged_checkpoint_costs_the_time_since_the_one_before(how: str, tmp_
     else:
         data[-5] ^= 1
         folder.state.write_bytes(data if how == "flipped" else data[:-100])
-    found = load_checkpoint(tmp_path)
-    assert found is not None
-    assert found[1] == {"number": 1}
-    said = capsys.readouterr().err
-    assert said.startswith("warning: ")
-    assert said.endswith("; continues from the previous checkpoint\n")
-    assert said.count("\n") == 1
+    checkpoint = load_checkpoint(tmp_path)
+    assert checkpoint is not None
+    assert checkpoint[1] == {"number": 1}
+    message = capsys.readouterr().err
+    assert message.startswith("warning: ")
+    assert message.endswith("; continues from the previous checkpoint\n")
+    assert message.count("\n") == 1
     folder.save({"x": np.zeros(3, np.float32)}, {"number": 3})
     assert load_tensors(tmp_path / BEFORE)[1] == {"number": 1}, "the good one is kept"
 
@@ -118,9 +118,9 @@ def test_a_run_that_has_diverged_leaves_its_checkpoints_alone(tmp_path: Path) ->
     folder = saved(tmp_path)
     with pytest.raises(ValueError, match="expected finite numbers in 'x' of the trainer's state, got nan or infinity"):
         folder.save({"x": np.array([np.inf], np.float32)}, {"number": 3})
-    found = load_checkpoint(tmp_path)
-    assert found is not None
-    assert found[1] == {"number": 2}
+    checkpoint = load_checkpoint(tmp_path)
+    assert checkpoint is not None
+    assert checkpoint[1] == {"number": 2}
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,12 @@ def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys
     path = tmp_path / "run"
     path.mkdir()
     (path / "config.toml").write_bytes((run / "config.toml").read_bytes())
-    own, told = load_tensors(run / "state.safetensors")
-    problem = problem.replace("SIZE", str(len(own["table"])))
-    own = {name: tensor for name, tensor in {**own, **tensors}.items() if tensor is not None}
-    save_tensors(path / "state.safetensors", own, {**told, **metadata})
-    said = refusal("ntuple-td", ["--run", str(path), "--resume"], capsys)
-    assert f"{str(path / 'state.safetensors')!r}: expected the state of such a run: {problem}" in said
+    arrays, about = load_tensors(run / "state.safetensors")
+    problem = problem.replace("SIZE", str(len(arrays["table"])))
+    arrays = {name: tensor for name, tensor in {**arrays, **tensors}.items() if tensor is not None}
+    save_tensors(path / "state.safetensors", arrays, {**about, **metadata})
+    message = refusal("ntuple-td", ["--run", str(path), "--resume"], capsys)
+    assert f"{str(path / 'state.safetensors')!r}: expected a checkpoint of this run: {problem}" in message
 
 
 def test_a_folder_without_options_is_no_run(run: Path, tmp_path: Path, capsys) -> None:
@@ -166,8 +166,8 @@ def test_a_folder_without_options_is_no_run(run: Path, tmp_path: Path, capsys) -
             ),
         ):
             assert learn("ntuple-td", words) == 2
-            said = capsys.readouterr().err
-            assert said == f"error: {expected}\n"
+            message = capsys.readouterr().err
+            assert message == f"error: {expected}\n"
     assert sorted(path.name for path in other.iterdir()) == ["config.json", "model.safetensors", "state.safetensors"]
 
 
@@ -186,8 +186,8 @@ def test_a_run_writes_through_no_link_in_its_folder(run: Path, tmp_path: Path, c
     (path / LOCK).unlink()
     for target in (outside / LOCK, outside / "none"):
         (path / LOCK).symlink_to(target)
-        said = refusal("ntuple-td", words, capsys)
-        assert f"cannot use {str(path / LOCK)!r}: expected a file of its own, got a link" in said
+        message = refusal("ntuple-td", words, capsys)
+        assert f"cannot use {str(path / LOCK)!r}: expected a file of its own, got a link" in message
         (path / LOCK).unlink()
     assert learn("ntuple-td", words) == 0
     assert {file.name: file.read_bytes() for file in outside.iterdir()} == before
@@ -224,20 +224,20 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run: Path, tmp_path: 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys) -> None:
     (tmp_path / "file").write_text("in the way")
-    said = refusal("ntuple-td", ["--run", str(tmp_path / "file" / "x"), *WORDS, "--total-steps", "4000"], capsys)
-    assert f"error: cannot use {str(tmp_path / 'file' / 'x')!r}: Not a directory" in said
+    message = refusal("ntuple-td", ["--run", str(tmp_path / "file" / "x"), *WORDS, "--total-steps", "4000"], capsys)
+    assert f"error: cannot use {str(tmp_path / 'file' / 'x')!r}: Not a directory" in message
 
 
 def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     out = io.StringIO()
     score = {"eval/score_mean": 12345.0, "eval/score_ci_low": 12300.0, "eval/score_ci_high": 12400.0}
-    told = words_of({"train/loss": 0.5, **score, "eval/elo": 123.0, "eval/keeps_value": 0.987}, 1)
-    assert told == "mean score 12,345 (12,300 to 12,400), Elo 123, value kept 0.987"
+    words = words_of({"train/loss": 0.5, **score, "eval/elo": 123.0, "eval/keeps_value": 0.987}, 1)
+    assert words == "mean score 12,345 (12,300 to 12,400), Elo 123, value kept 0.987"
     assert words_of({"eval/score_mean": 0.53}, 2) == "0.53 of points"
     with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
         what = "selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3"
         task = progress.add_task(what, total=200, status="")
-        progress.update(task, completed=86, status=told)
+        progress.update(task, completed=86, status=words)
         progress.refresh()
         drawn = Console(width=80, record=True, file=io.StringIO())
         drawn.print(progress.get_renderable())
@@ -275,12 +275,12 @@ def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
     folder = new_run(tmp_path, "one")
-    found = Curves(folder)
-    assert found.read() == {}
+    curves = Curves(folder)
+    assert curves.read() == {}
     events = Events(folder)
     events.add("eval/score_mean", 1.5, 10)
     events.flush()
-    assert found.read() == {"eval/score_mean": [(10, 1.5)]}
+    assert curves.read() == {"eval/score_mean": [(10, 1.5)]}
     events.add("eval/score_mean", 2.5, 20)
     events.add("train/loss", math.nan, 20)
     events.add("position", np.zeros((4, 4, 3), np.uint8), 20)
@@ -302,7 +302,7 @@ def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
         assert described.data_class == DataClass.Value(
             f"DATA_CLASS_{kind}"
         )  # without it TensorBoard shows no description
-    assert found.read() == {"eval/score_mean": [(10, 1.5), (20, 2.5)], "train/loss": []}
+    assert curves.read() == {"eval/score_mean": [(10, 1.5), (20, 2.5)], "train/loss": []}
 
 
 def test_half_a_record_is_no_harm_and_noise_is_no_curve(tmp_path: Path) -> None:
@@ -329,15 +329,15 @@ def test_more_events_than_a_run_writes_are_refused(tmp_path: Path, monkeypatch: 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few make links")
 def test_runs_with_links_in_them_are_not_listed(tmp_path: Path) -> None:
     root = tmp_path / "runs"
-    own = new_run(root, "own")
+    run = new_run(root, "own")
     elsewhere = new_run(tmp_path, "elsewhere")
     (root / "linked").symlink_to(elsewhere)
     holds = new_run(root, "holds-a-link")
     (holds / "model.safetensors").symlink_to("/etc/hostname")
     (root / "no-run").mkdir()
-    assert run_folders(root) == {"own": own}
+    assert run_folders(root) == {"own": run}
     assert run_folders(tmp_path / "nothing") == {}
-    assert options_of(own) == {"game": "threes", "total_steps": 10}
+    assert options_of(run) == {"game": "threes", "total_steps": 10}
     with pytest.raises(ValueError, match="expected a run folder, got"):
         options_of(root / "no-run")
 
@@ -372,10 +372,10 @@ class Learner:
 
 def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     learner: Any = Learner()
-    events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
+    events: Any = SimpleNamespace(add=lambda *arguments: None, flush=lambda: None)
     train_to_the_end(learner, events)
-    said = capsys.readouterr().out.splitlines()
-    assert said == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
         "training Threes with dqn: 3,000 decisions, about 10 seconds on this machine",
         "2,000 of 3,000 decisions: mean score 22,200",
         "3,000 of 3,000 decisions: mean score 33,300",
@@ -432,7 +432,7 @@ class Broken(loop.Learner):
 @pytest.mark.parametrize(("whole", "weights"), [(True, 3.0), (False, 2.0)], ids=["goes on", "is taken back"])
 def test_a_step_that_ctrl_c_breaks_off(whole: bool, weights: float) -> None:
     learner: Any = Broken(whole)
-    events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
+    events: Any = SimpleNamespace(add=lambda *arguments: None, flush=lambda: None)
     assert train_to_the_end(learner, events) == 2
     [(tensors, metadata)] = learner.folder.saved
     assert tensors == {"weights": [weights, weights]}

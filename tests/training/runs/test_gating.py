@@ -38,13 +38,13 @@ def test_elo_of_the_best_is_of_games_that_did_not_choose_it() -> None:
     share, gains, in_matches = expected_share(10), [], []
     for number in range(300):
         gate = Gate(network, pool=1, pairs=1500, plies=0, play=lambda _, places: results_of(places, share))
-        told, better = gate.challenge(network, number)
+        logged, better = gate.challenge(network, number)
         if better:
-            gains.append(told["eval/best_elo"])
+            gains.append(logged["eval/best_elo"])
             in_matches.append(elo_difference(float(pair_points(gate.meet(network, number)[1]).mean())))
-            assert told["eval/best_elo"] == gate.best_elo == gate.score["elo"] == told["eval/elo"]
+            assert logged["eval/best_elo"] == gate.best_elo == gate.score["elo"] == logged["eval/elo"]
         else:
-            assert told["eval/best_elo"] == 0
+            assert logged["eval/best_elo"] == 0
     assert len(gains) > 30
     assert np.mean(in_matches) > 18
     assert np.mean(gains) == pytest.approx(10, abs=8)
@@ -62,5 +62,5 @@ def test_points_are_shares_of_the_stake_and_elo_is_of_wins() -> None:
     game = replace(leafwise.game("trilobite"), return_range=lambda options: (-2.0, 2.0))
     network = random_network(game)
     gate = Gate(network, pool=1, pairs=200, plies=0, play=lambda _, places: np.tile([2.0, -1.0], (len(places), 1)))
-    told, better = gate.challenge(network, 1)
-    assert (told["eval/score_mean"], told["eval/elo"], better) == (0.625, 0.0, True)
+    logged, better = gate.challenge(network, 1)
+    assert (logged["eval/score_mean"], logged["eval/elo"], better) == (0.625, 0.0, True)

@@ -42,14 +42,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_writes_its_options_and_they_repeat_it(run: Path, tmp_path: Path) -> None:
-    told = tomllib.loads((run / "config.toml").read_text())
-    assert (told["total_steps"], told["tuples"], told["coherence"], told["td_lambda"]) == (4000, "0145", False, 0.5)
-    assert not {"run", "resume"} & told.keys()
+    written = tomllib.loads((run / "config.toml").read_text())
+    assert (written["total_steps"], written["tuples"], written["coherence"], written["td_lambda"]) == (
+        4000,
+        "0145",
+        False,
+        0.5,
+    )
+    assert not {"run", "resume"} & written.keys()
     words = ["--config", str(run / "config.toml"), "--run", str(tmp_path / "again"), "--evaluate-games", "5"]
     assert learn("ntuple-td", words) == 0
     first, second = (load_tensors(path / "state.safetensors")[0] for path in (run, tmp_path / "again"))
     assert np.array_equal(first["table"], second["table"])
-    assert tomllib.loads((tmp_path / "again" / "config.toml").read_text()) == {**told, "evaluate_games": 5}
+    assert tomllib.loads((tmp_path / "again" / "config.toml").read_text()) == {**written, "evaluate_games": 5}
 
 
 def test_files_of_options_hold_every_kind_of_value(tmp_path: Path) -> None:
@@ -91,15 +96,15 @@ def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None
         capsys.readouterr()
         words = ["--game", options["game"], "--run", str(path), "--resume", "--total-steps"]
         assert learn(method, [*words, str(longer)]) == 0
-        said = capsys.readouterr().out
-        assert f"the run is extended from {options['total_steps']:,} to {longer:,} {learner.unit}" in said
+        message = capsys.readouterr().out
+        assert f"the run is extended from {options['total_steps']:,} to {longer:,} {learner.unit}" in message
         assert json.loads((path / "results.json").read_text())["steps"] > 0
         assert tomllib.loads((path / "config.toml").read_text())["total_steps"] == longer
         resumed = learner(replace(config, total_steps=longer, resume=True))
         assert resumed.done >= longer
         resumed.folder.lock.release()
-        said = refusal(method, [*words, str(options["total_steps"])], capsys)
-        assert f"resume: expected --total-steps of at least {longer} as before" in said
+        message = refusal(method, [*words, str(options["total_steps"])], capsys)
+        assert f"resume: expected --total-steps of at least {longer} as before" in message
 
 
 def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch) -> None:
@@ -183,8 +188,8 @@ def test_no_recipe_names_what_runs_code(monkeypatch) -> None:
     monkeypatch.setattr(recipes, "recipe", lambda name, method, variant: {"opponent": "course:./PlayerAI.py"})
     with pytest.raises(ValueError, match=r"^trap: expected a recipe that names nothing that runs code, got opponent "):
         with_recipe("trap", "ppo", ["--game", "trap"])
-    own = ["--game", "trap", "--opponent", "course:mine/PlayerAI.py"]
-    assert with_recipe("trap", "ppo", own) == own
+    options = ["--game", "trap", "--opponent", "course:mine/PlayerAI.py"]
+    assert with_recipe("trap", "ppo", options) == options
 
 
 def of_games() -> list[tuple[str, str]]:
@@ -198,15 +203,17 @@ def test_no_option_from_a_file_names_what_runs_code(game: str, method: str, tmp_
     """Whichever option it is; the same words on the command line are the user's own."""
     types = get_type_hints(method_of(game, method).options)
     named = {name: kind for name, kind in types.items() if kind in (str, str | None, tuple[str, ...])}
-    evil, own = 'search:s"b3":run/policy.zip,depth=1', ["--run", str(tmp_path), "--resume"]
+    evil, words_of_run = 'search:s"b3":run/policy.zip,depth=1', ["--run", str(tmp_path), "--resume"]
     for name in named.keys() - {"game", "run", "variant", "cluster"}:
         value = ["random", evil] if named[name] == tuple[str, ...] else evil
         (tmp_path / "config.toml").write_text(to_toml({"game": game, name: value}))
         flag = "--" + name.replace("_", "-")
-        for words in (own, ["--config", str(tmp_path / "config.toml")]):
-            said = refusal(method, ["--game", game, *words], capsys)
-            assert f"expected {flag} on the command line, because it names code to run, got it from '{tmp_path}" in said
-            assert f"add {flag} {'random ' if isinstance(value, list) else ''}" in said
+        for words in (words_of_run, ["--config", str(tmp_path / "config.toml")]):
+            message = refusal(method, ["--game", game, *words], capsys)
+            assert (
+                f"expected {flag} on the command line, because it names code to run, got it from '{tmp_path}" in message
+            )
+            assert f"add {flag} {'random ' if isinstance(value, list) else ''}" in message
 
 
 def test_what_runs_code_is_named_again_to_resume(tmp_path: Path, capsys, monkeypatch) -> None:
@@ -214,8 +221,8 @@ def test_what_runs_code_is_named_again_to_resume(tmp_path: Path, capsys, monkeyp
     Path("PlayerAI.py").write_text("import pathlib\npathlib.Path('ran').touch()\nclass PlayerAI: pass\n")
     for opponent in ("course:PlayerAI.py", "course:.", "mcts:reach,prior=sb3:policy.zip", "greedy:sb3:policy.zip"):
         Path("config.toml").write_text(to_toml({"game": "trap", "opponent": opponent}))
-        said = refusal("ppo", ["--game", "trap", "--run", ".", "--resume"], capsys)
-        assert f"if you trust it, add --opponent {opponent}\n" in said
+        message = refusal("ppo", ["--game", "trap", "--run", ".", "--resume"], capsys)
+        assert f"if you trust it, add --opponent {opponent}\n" in message
         assert not Path("ran").exists()
         assert learn("ppo", ["--game", "trap", "--run", ".", "--resume", f"--opponent={opponent}", "--envs=0"]) == 2
         assert "expected --envs of 1" in capsys.readouterr().err  # it came further
@@ -227,9 +234,9 @@ def test_what_runs_code_is_named_again_to_resume(tmp_path: Path, capsys, monkeyp
 def test_the_help_of_a_method_leaves_out_what_the_command_says_already(capsys) -> None:
     with pytest.raises(SystemExit):
         run_leafwise(["train", "trilobite", "--method", "dqn", "--help"])
-    said = capsys.readouterr().out
-    assert "--total-steps" in said
-    assert "--game" not in said
+    help_text = capsys.readouterr().out
+    assert "--total-steps" in help_text
+    assert "--game" not in help_text
 
 
 REFUSED = {
@@ -283,8 +290,8 @@ REFUSED = {
         "--gamma 2": "expected --gamma of 0 to 1, got 2.0",
         "--game chess": "expected a game among",
         "--head value --dueling": "expected --head max with --dueling, got value",
-        "--head value --gamma 0.9": "expected --gamma 1 where searches give the targets, got 0.9",
-        "--target-depth 1 --n-step 2": "expected --n-step 1 with --target-depth in --head max, got 2",
+        "--head value --gamma 0.9": "expected --gamma 1 with targets from searches, got 0.9",
+        "--target-depth 1 --n-step 2": "expected --n-step 1 with --head max and --target-depth, got 2",
         "--sees features": "expected --sees features+observation with --head max",
         "--sees nothing": "expected --sees among",
         "--tau 2": "expected --tau of 0 to 1, got 2.0",
@@ -313,15 +320,15 @@ def test_wrong_options_get_one_line_and_status_2(front, words, message, capsys, 
 
 @pytest.mark.parametrize("method", ["ntuple-td", "ntuple-q"])
 def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal(method, ["--game", "threes", "--network", "conv"], capsys)
-    assert said == f"error: expected no --network with {method}, which trains no torch modules, got 'conv'\n"
+    message = refusal(method, ["--game", "threes", "--network", "conv"], capsys)
+    assert message == f"error: expected no --network with {method}, which trains no torch modules, got 'conv'\n"
 
 
 @pytest.mark.parametrize(
     ("method", "words", "message"),
     [
-        ("dqn", "--network mlp --dueling", "expected --dueling with --network sparse alone, got True and 'mlp'"),
-        ("ppo", "--network mlp --hidden 8 8", r"expected --hidden with --network sparse alone, got (8, 8) and 'mlp'"),
+        ("dqn", "--network mlp --dueling", "expected --dueling only with --network sparse, got True and 'mlp'"),
+        ("ppo", "--network mlp --hidden 8 8", r"expected --hidden only with --network sparse, got (8, 8) and 'mlp'"),
         ("ppo", "--network mlp --sees pixels", "expected an observation among default, planes"),
         (
             "ppo",
@@ -337,7 +344,7 @@ def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.Captur
         (
             "alphazero",
             "--network mlp --init-from x",
-            "expected --init-from with --network sparse alone, got 'x' and 'mlp'",
+            "expected --init-from only with --network sparse, got 'x' and 'mlp'",
         ),
     ],
 )

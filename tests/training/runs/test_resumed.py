@@ -139,8 +139,8 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(name: str, tmp_path: Pat
         "run",
     }
     if name in MODULES:
-        told = load_tensors(whole / "model.safetensors")[1]
-        assert (told["network"], told["sees"]) == (options["network"].partition(",")[0], "planes")
+        metadata = load_tensors(whole / "model.safetensors")[1]
+        assert (metadata["network"], metadata["sees"]) == (options["network"].partition(",")[0], "planes")
         game = leafwise.game("trilobite")
         state = game.new(0).play("1").play("1").play("1")  # the column is full
         assert len(set(leafwise.Search(game, leafwise.load(whole), depth=2)(state).values.values())) > 1

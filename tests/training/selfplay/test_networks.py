@@ -94,13 +94,13 @@ def test_it_learns_and_its_run_is_like_any_other(run: Any) -> None:
     assert (network.kind.name, network.name, network.sees) == ("torch", "resnet", "planes")
     assert any(name.endswith("running_mean") for name in network.tensors)
     assert Curves(run).read()["eval/elo"][-1][1] > 50
-    told = load_checkpoint(run)
-    assert told is not None
-    games, matches = told[1]["games"], told[1]["match_games"]
+    checkpoint = load_checkpoint(run)
+    assert checkpoint is not None
+    games, matches = checkpoint[1]["games"], checkpoint[1]["match_games"]
     assert games == 3000
     assert 0 < matches <= 0.1 * games + 400  # the last iteration has a match whatever there was
-    found = leafwise.player(f"search:{run},depth=2", GAME).choose(GAME.new(0))
-    assert found in GAME.new(0).legal_actions
+    action = leafwise.player(f"search:{run},depth=2", GAME).choose(GAME.new(0))
+    assert action in GAME.new(0).legal_actions
 
 
 def test_a_run_that_is_cut_goes_on_to_the_same_tensors_however_many_processes_play(run: Any, tmp_path: Any) -> None:
@@ -119,9 +119,9 @@ def test_value_td_learns_what_the_network_says_of_the_next_positions(tmp_path: A
     learner = value_td.ValueTd(replace(config, td_lambda=0.0, exploration=0.0, pool_share=0.0))
     learner.play()
     rows, targets = (learner.replay[name][: learner.replay.filled] for name in ("rows", "targets"))
-    said = learner.newest.batch(rows, GAME.tables())
+    values = learner.newest.batch(rows, GAME.tables())
     first = [k for k in range(len(rows) - 1) if np.count_nonzero(rows[k + 1]) > np.count_nonzero(rows[k])]
-    assert targets[:-1][first] == pytest.approx(-said[1:][first], abs=1e-5)  # who acts next is the other
+    assert targets[:-1][first] == pytest.approx(-values[1:][first], abs=1e-5)  # who acts next is the other
 
 
 @pytest.mark.long
@@ -157,10 +157,10 @@ class Doubtful(nn.Module):
         nn.init.constant_(self.say.bias, 1.0)  # above 0 at first
 
     def forward(self, x: torch.Tensor) -> Any:
-        found = torch.tanh(self.say(x.flatten(1)))
+        values = torch.tanh(self.say(x.flatten(1)))
         if self.fault == "pair" and self.training:
-            return found, found
-        return found.detach() if self.fault == "detached" else found
+            return values, values
+        return values.detach() if self.fault == "detached" else values
 
 
 @pytest.mark.parametrize(
@@ -248,9 +248,9 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
         (["--network", "mpl"], "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         (
             ["--network", "mlp", "--hidden", "8", "8"],
-            "expected --hidden with --network sparse alone, got (8, 8) and 'mlp'",
+            "expected --hidden only with --network sparse, got (8, 8) and 'mlp'",
         ),
-        (["--network", "mlp", "--rare", "0.1"], "expected --rare with --network sparse alone, got 0.1 and 'mlp'"),
+        (["--network", "mlp", "--rare", "0.1"], "expected --rare only with --network sparse, got 0.1 and 'mlp'"),
     ):
         assert message in refusal("selfplay", [*words, *module, *more], capsys)
     assert learn("selfplay", [*words, *module, *named, "--job-size", "100", "--processes", "2"]) == 0

@@ -32,25 +32,25 @@ GAME = replace(stacks.GAME, features={**stacks.GAME.features, "sparse": SEEN})
 def test_returns_to_come_are_recorded_in_a_game_with_a_score_and_cells(leaf_targets: bool) -> None:
     game, network = GAME, random_network(GAME, seed=4)
     config = selfplay.Config(game="threes", plies=0, exploration=0.0, td_lambda=0.0)
-    found = SearchRecorder([game], network, config, leaf_targets=leaf_targets, positions=400).piece(
+    recorded = SearchRecorder([game], network, config, leaf_targets=leaf_targets, positions=400).piece(
         game, 400, network, network, 3
     )
     search, T = Search(game, network.evaluator("x"), 1), game.tables(network.evaluator("x"))
     decisions = chances = 0
-    for k, state in enumerate(State(game, row) for row in found.rows[:-1]):
-        after = State(game, found.rows[k + 1])
+    for k, state in enumerate(State(game, row) for row in recorded.rows[:-1]):
+        after = State(game, recorded.rows[k + 1])
         if after.returns < state.returns:  # another game
-            assert found.targets[k] == 0
+            assert recorded.targets[k] == 0
         elif state.is_chance:  # worth what comes of it
             chances += 1
-            assert found.targets[k] == pytest.approx(found.targets[k + 1] + after.returns - state.returns)
+            assert recorded.targets[k] == pytest.approx(recorded.targets[k + 1] + after.returns - state.returns)
         elif after.is_chance and leaf_targets:
             decisions += 1
-            to_come = network.evaluator("x").compiled(found.rows, np.uint64(k + 1), T)
-            assert found.targets[k] == pytest.approx(to_come + after.returns - state.returns, abs=1e-5)
+            to_come = network.evaluator("x").compiled(recorded.rows, np.uint64(k + 1), T)
+            assert recorded.targets[k] == pytest.approx(to_come + after.returns - state.returns, abs=1e-5)
         elif not leaf_targets:
             decisions += 1
-            assert found.targets[k] == pytest.approx(search(state).value - state.returns, abs=1e-9)
+            assert recorded.targets[k] == pytest.approx(search(state).value - state.returns, abs=1e-9)
     assert decisions > 100 < chances
 
 

@@ -11,7 +11,7 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.envs.core.play.solver import UNKNOWN
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training import games
@@ -173,7 +173,7 @@ def recorder(**options: Any) -> SearchRecorder:
 
 
 def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
-    network, solver = random_network(GAME, seed=4), Solver(GAME, 4)
+    network, solver = random_network(GAME, seed=4), TrilobiteSolver(GAME, 4)
     exact = recorder(exact_nodes=10_000).piece(GAME, 400, network, network, 3)
     played = recorder().piece(GAME, 400, network, network, 3)
     assert (exact.rows == played.rows).all()
@@ -188,9 +188,9 @@ def test_states_of_chance_alone_may_be_recorded_and_lambda_may_count_turns(by_tu
     network = random_network(game, seed=4)
     T, run = game.tables(network.evaluator("x")), kernels(game, network.evaluator("x")).record_games
     whole, some = new_record(game, 3000), new_record(game, 3000)
-    told = 1, 6, np.inf, 0.1, 0.0, decay, False, 0.0, by_turns
-    n = run(new_table(game, 1, 5), whole, 600, *told, EVERY_STAGE, T, T)
-    m = run(new_table(game, 1, 5), some, 50, *told, 1 << game.stages.index("die"), T, T)
+    arguments = 1, 6, np.inf, 0.1, 0.0, decay, False, 0.0, by_turns
+    n = run(new_table(game, 1, 5), whole, 600, *arguments, EVERY_STAGE, T, T)
+    m = run(new_table(game, 1, 5), some, 50, *arguments, 1 << game.stages.index("die"), T, T)
     chance = np.flatnonzero(whole.kinds[:n] == AFTERSTATE)[:m]
     assert len(chance) >= 50
     assert np.array_equal(some.rows[: len(chance)], whole.rows[chance])

@@ -113,8 +113,8 @@ def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -
     assert line[line.index("--easy-variants") + 1] == "level=4,start_life=31"
     assert "--variants" not in line
     assert learn("value-td", line) == 0
-    told = load_tensors(tmp_path / "x" / "model.safetensors")[1]
-    assert told["command"].startswith("leafwise train friday --method value-td --no-recipe --variant level=4")
+    metadata = load_tensors(tmp_path / "x" / "model.safetensors")[1]
+    assert metadata["command"].startswith("leafwise train friday --method value-td --no-recipe --variant level=4")
     assert value_td.ValueTd.leaf_targets
     assert leafwise.load(tmp_path / "x").high == 1.0
 
@@ -131,13 +131,13 @@ def test_scaling_finds_the_slope_and_offset_of_log_odds() -> None:
     rng = np.random.default_rng(1)
     odds = rng.normal(0.3, 2.0, 40_000)
     outcomes = (rng.random(len(odds)) < 1 / (1 + np.exp(-(1.5 * odds - 0.4)))).astype(float)
-    told = 1 / (1 + np.exp(-odds))
-    slope, offset = scaling(told, outcomes)
+    chances = 1 / (1 + np.exp(-odds))
+    slope, offset = scaling(chances, outcomes)
     assert (slope, offset) == pytest.approx((1.5, -0.4), abs=0.06)
-    assert calibration(told, outcomes)[0] > 0.05
+    assert calibration(chances, outcomes)[0] > 0.05
     assert calibration(1 / (1 + np.exp(-(slope * odds + offset))), outcomes)[0] < 0.01
     with pytest.raises(ValueError, match=r"^calibration: expected won and lost games, got a share of 0 won$"):
-        scaling(told, np.zeros(len(told)))
+        scaling(chances, np.zeros(len(chances)))
 
 
 def test_a_rescaled_network_says_so(run) -> None:
@@ -151,18 +151,18 @@ def test_a_rescaled_network_says_so(run) -> None:
 def test_a_publication_tells_what_it_measured(run, tmp_path) -> None:
     config = publish.Config(run=str(run), out=str(tmp_path), variants=("level=1",), games=(20,), nodes=10, unit_games=0)
     path = publish.publish(config)
-    told = load_tensors(path)[1]["score"][0]
+    score = load_tensors(path)[1]["score"][0]
     played = play_solo(GAME, leafwise.load(path), 1_000_000, 20, nodes=10)
     assert path.name == "friday.safetensors"
-    assert told["mean"] == played.scores.mean()
+    assert score["mean"] == played.scores.mean()
     assert played.ends[-1] == len(played.values) == len(played.outcomes())
     assert "| level=1 | 1 | 20 |" in path.with_suffix(".md").read_text()
 
 
 def told_of(run: Any) -> dict[str, Any]:
     """Returns what a run's model file says of how it was made."""
-    told = load_tensors(run / "model.safetensors")[1]
-    return {name: told[name] for name in ("steps", "seconds", "command", "commit", "score")}
+    metadata = load_tensors(run / "model.safetensors")[1]
+    return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "score")}
 
 
 def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:

@@ -68,9 +68,9 @@ def test_it_learns_where_reward_is_paid(tmp_path: Path) -> None:
 
     venv.step_wait = pay
     torch.manual_seed(1)
-    told = [learner.step() for _ in range(8)]
+    logged = [learner.step() for _ in range(8)]
     assert np.mean(paid[-96:]) > np.mean(paid[:64]) + 0.1
-    assert {"train/value_loss", "train/entropy_loss", "time/fps", "rollout/ep_len_mean"} <= told[-1].keys()
+    assert {"train/value_loss", "train/entropy_loss", "time/fps", "rollout/ep_len_mean"} <= logged[-1].keys()
 
 
 def test_the_run_folder_and_its_builder(run: Path) -> None:

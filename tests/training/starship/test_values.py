@@ -89,8 +89,8 @@ def test_compiled_values_equal_those_of_torch(run: Path) -> None:
     np.testing.assert_array_equal(valued(rows[order]), values[order])  # whatever was valued before
     seen = network.describe(rows, GAME.tables(network.evaluator("learned")))
     with torch.no_grad():
-        told = GridModule(network)(*map(torch.from_numpy, seen[:3])).numpy() + seen[3]
-    assert np.abs(values - told).max() < 1e-5
+        by_torch = GridModule(network)(*map(torch.from_numpy, seen[:3])).numpy() + seen[3]
+    assert np.abs(values - by_torch).max() < 1e-5
     assert len(np.unique(values.round(4))) > 100
 
 
@@ -123,16 +123,16 @@ def test_a_state_counts_as_its_lambda_return(run: Path) -> None:
     known = 0
     for row, quality in zip(none.rows, none.quality, strict=True):
         if row[TURN] == DECISION:  # else more is drawn first
-            found = children(row, 10_000).values
-            if len(found) <= TRIED:
-                assert quality == pytest.approx(found.max(), abs=1e-6)
+            values_after = children(row, 10_000).values
+            if len(values_after) <= TRIED:
+                assert quality == pytest.approx(values_after.max(), abs=1e-6)
                 known += 1
     assert known > 1
 
 
 def test_one_network_builds_ships_of_every_preset(run: Path) -> None:
-    told = load_tensors(run / "model.safetensors")[1]
-    assert set(told["score"]["quality"]) == {"scout", "classic"}
+    metadata = load_tensors(run / "model.safetensors")[1]
+    assert set(metadata["score"]["quality"]) == {"scout", "classic"}
     for preset in ("classic", "cruiser"):
         place = GAME.variant(preset=preset)
         assert builder(f"build:'{run}',depth=1", place)(3).is_terminal
@@ -146,12 +146,12 @@ def test_a_ship_that_is_changed_is_the_better_for_it(run: Path) -> None:
     ships = [(changed(seed).returns, play(GAME, one, seed).returns) for seed in range(5000, 5006)]
     assert min(ships)[0] > 0
     assert np.median([better - quality for better, quality in ships]) > 0
-    for text, said in (
+    for text, message in (
         ("best:4:tug", r"expected .*, got '4:tug'"),
         ("refine:4:random", "expected hand or build:LEAF,depth=1,heat=0.01 after refine:4:, got 'random'"),
         ("build:tug,depth=1", "expected a leaf among best, hopeful, potential, .*, got 'tug'"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             builder(text, GAME)
 
 

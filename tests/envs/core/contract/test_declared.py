@@ -1,4 +1,4 @@
-"""What a game has to say and what it need not: what no game can be is refused, what it leaves out has a default."""
+"""What a game must declare and what it may leave out: impossible games are refused, and left-out fields have defaults."""
 
 from __future__ import annotations
 
@@ -283,12 +283,12 @@ TOGETHER = Speed(sibling_values=sibling_values)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"low": 0.0}, "expected both of low and high or none"),
+        ({"low": 0.0}, "expected low and high or neither, got one of them"),
         ({"value": None}, "expected a value, a batch or both, got none"),
-        ({"speed": TOGETHER, "to_go": True}, "expected sibling_values beside a value that is not to_go"),
+        ({"speed": TOGETHER, "to_go": True}, "that is not to_go, got a value that is to_go"),
         (
             {"speed": TOGETHER, "value": None, "batch": lambda rows, T: rows[:, 0]},
-            "expected sibling_values beside a value that is not to_go",
+            "expected a value for sibling_values that is not to_go, got none",
         ),
     ],
 )

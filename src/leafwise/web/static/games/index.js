@@ -10,14 +10,14 @@
 //         marks.line     names of later moves and outcomes of chance (arrows or numbers), or []
 //         marks.last     the steps from the last decision on: [{name, player, odds?}]
 //         marks.live     whether the board takes clicks
-//       A board with keys of its own listens on `host` and makes it focusable.
+//       A board with its own keys listens on `host` and makes it focusable.
 //   makeEditor(host, about, text, changed) -> {}   (optional)
 //       A board to set up by hand; calls changed(text) after every change. The server checks the text.
 //   outcomeTitle(name, stage)  an outcome of chance in words (optional)
 //   players      names of the players in order (optional)
 //   variants     short id -> title (optional)
 //
-// A game without a module of its own gets `any.js`: the server's drawing, and a button for each action.
+// A game without a module gets `any.js`: the server's drawing, and a button for each action.
 
 import { load } from "../api.js";
 

@@ -7,7 +7,7 @@ import { variantTitle } from "../games/index.js";
 import { forgetPlayed, played } from "../played.js";
 import { RULES, picture } from "../rules.js";
 
-/** Games with a page of their own: options -> its address. */
+/** Games with their own page: options -> its address. */
 const PAGES = { starship: (options) => address({ page: "ship", more: options }) };
 /** Games that can be followed: the page and its title. */
 const ELSEWHERE = { friday: ["follow", "Follow at a table"], threes: ["companion", "Follow on a phone"] };

@@ -185,6 +185,7 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
             rows.append(
                 [panel.title, leaf, panel.unit, figures[0], f"{figures[1]} to {figures[2]}", panel.time, panel.games]
             )
+    by_hand = ", ".join(f"`{panel.leaves}` in {panel.title.partition(',')[0]}" for panel in panels[:5])
     return [
         "# Hand-made against learned leaf at equal time", "",
         "The strength of two [leaves](../docs/terms.md#leaf) of each game in the same search: a hand-made one, and the network",
@@ -192,8 +193,7 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         "intervals.", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        "The hand-made leaf is the one that is strongest at the time of its row: "
-        f"{', '.join(f'`{p.leaves}` in {p.title.partition(',')[0]}' for p in panels[:5])}.",
+        f"The hand-made leaf is the strongest one at this time: {by_hand}.",
         "In two-player games both shares are from one match, which plays every opening from both seats. The games are from",
         "the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md), [Trap](trap/turns.md) and",
         "[Friday](friday/learned.md).",

@@ -23,7 +23,8 @@ ABOUT = About(
         "`card0` to `card63` choose a card. `action_mask` says which are legal."
     ),
     observation=(
-        "Each kind of card has a number, from 0 in the order of `leafwise.envs.friday.cards.CARDS`, and a code. S are Robinson's starting "
+        "Each kind of card has a number, from 0 in the order of `leafwise.envs.friday.cards.CARDS`, and a code. S are "
+        "Robinson's starting "
         "cards. W, E, F, N and C are won from "
         "hazards: wreck, exploring, further exploring, animals, cannibals. G and D are aging cards, normal and difficult."
     ),

@@ -199,7 +199,11 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             known("top", 3, "card on top of the stack, in the order of drawing, if the card is known"),
             known("looked at", 3, "card that an ability looks at"),
             known("hazard", 2, "hazard that lies open"),
-            Labels(tuple(f"doubled {k + 1}" for k in range(6)), "number of the kind + 1 of a doubled card, else 0", "doubled cards"),
+            Labels(
+                tuple(f"doubled {k + 1}" for k in range(6)),
+                "number of the kind + 1 of a doubled card, else 0",
+                "doubled cards",
+            ),
             Labels(
                 tuple(f"pirate {k + 1} to be beaten" for k in range(10)),
                 "1 for each pirate that is still to be beaten",

@@ -34,7 +34,7 @@ HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 ABOUT = About(
     actions=(
         "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
-        "north. Its number is (rotation * grid + y) * grid + x."
+        "north. Its number is (rotation * grid + y) * grid + x, with rotation 0 to 3 for north, east, south and west."
     ),
     observation=(
         "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "
@@ -52,7 +52,10 @@ ABOUT = About(
             'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
             "text of a file that `leafwise ship gen --save-config FILE` writes; a preset named there overrides `preset`"
         ),
-        "hull": 'your own hull, not a random one: rows of "." (hull) and " " (space), booleans [grid, grid], or the path of a file of such rows',
+        "hull": (
+            'your own hull, not a random one: rows of "." (hull) and " " (space), booleans [grid, grid], or the path of a file '
+            "of such rows"
+        ),
         "targets": (
             'what the ship must have to be valid: any of `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}`; '
             "`firepower` may also be one number; the observation shows the targets"

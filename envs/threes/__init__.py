@@ -6,7 +6,9 @@ from leafwise.envs.threes import baselines, draw, features, rules, scores, table
 from leafwise.envs.threes.companion import COMPANION
 
 ABOUT = About(
-    actions="An action is a slide in one direction. Every tile that can move does so by one cell, or merges with the tile ahead of it.",
+    actions=(
+        "An action is a slide in one direction. Every tile that can move does so by one cell, or merges with the tile ahead of it."
+    ),
     ends='The game ends when no slide is legal, and with `top="end_at_12288"` also when two tiles 6144 merge.',
     rewards={
         "score": "change of the board's score, including tiles that enter; a tile of rank r >= 3 counts 3 to the power r - 2",

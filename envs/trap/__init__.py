@@ -23,7 +23,8 @@ ABOUT = About(
         " A turn is a move and a throw."
     ),
     observation=(
-        "The observation does not show how many turns are left until the draw. With the option `observe_turn` a fifth plane shows them."
+        "The observation does not show how many turns are left until the draw. With the option `observe_turn` a fifth "
+        "plane shows them."
     ),
     ends="A player who cannot move loses. After `max_turns` turns the game is a draw.",
     rewards={

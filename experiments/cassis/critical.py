@@ -63,7 +63,8 @@ def study(config: Config) -> None:
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
-        "The table shows the share of choices that keep the exact value of the game, with Wilson's 95 % intervals.",
+        "A search with the [leaf](../../docs/terms.md#leaf) of its row chooses an action. The table shows how often "
+        "the action keeps the game's exact value, with Wilson's 95 % intervals.",
         "Positions come after random actions. In each position some action loses value, and another does not. Ties",
         "are broken at random. The networks learned without a solver.", "",
         *table(head, rows), "",

@@ -70,9 +70,10 @@ def study(config: Config) -> None:
         rows.append([one["leaf"], *(f"{one[kept]} of {one[of]}" for kept, of in counts)])
     lines = [
         "# Cassis: learned leaves", "", "## 6 points: every reachable position, search at depth 1", "",
-        "The table counts the positions in which a player's choice keeps the exact value of the game. Positions",
+        "The table counts the positions in which a search with the [leaf](../../docs/terms.md#leaf) keeps the exact "
+        "value of the game. Positions",
         "that differ only in the names of the points are one. A position is critical if some action loses value.",
-        "Among actions of equal value the player draws one at random, so the row of `safe_edges` varies a little.", "",
+        "The search draws one of its best actions at random, so the row of `safe_edges` varies a little.", "",
         *table("leaf | keeps the value | in critical positions", rows), "",
     ]  # fmt: skip
     if config.large:

@@ -147,7 +147,8 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
         "# Friday: the learned leaf against the hand-made ones",
         "",
         "The tables have the share of games won, and in brackets its 95 % interval (Wilson) and the number of",
-        "games. `learned` is the network in the package; the other leaves are hand-made. No player sees hidden",
+        "games. `learned` is the network in the package; the other [leaves](../../docs/terms.md#leaf) are hand-made. "
+        "No player sees hidden",
         f"cards. All play the same seeds, from {FIRST_SEED:,} on. Depth counts only decisions that reveal a card,",
         f"and at equal depth a search looks at {config.nodes} decisions at most. Times are processor time. To repeat",
         "a row at level L, give the last column to `leafwise eval`.",

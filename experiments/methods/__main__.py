@@ -641,11 +641,12 @@ def write(study: Study, results: Results) -> None:
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
         "# Training methods at equal processor time", "",
-        "Each method trains on every game that it fits, with the options of the game's recipe if there is one",
+        "Each method trains on every game that it fits (a way to learn it), with the options of the game's recipe if there is one",
         "(`leafwise train GAME --method METHOD`). A run takes about the minutes of its row on one core, or as long",
         "as the recipe says. The column `seconds` includes compiling. `steps` counts what the method counts: moves,",
-        "decisions or iterations. `MB` is the memory. The network then plays as the leaf of a search of depth 1 and",
-        "2. The column `policy alone` has its policy without a search.",
+        "decisions or iterations. `MB` is the memory of the run. The network is then measured as the",
+        "[leaf](../../docs/terms.md#leaf) of a search of depth 1 and 2. The column `policy alone` has its policy, played without",
+        "a search.",
         "",
         "DQN and PPO of Stable-Baselines3 (SB3) have their defaults, as for somebody who tries them for the first",
         "time. One default differs: DQN's replay buffer is smaller in Starship, so that it fits into 4 GB.",

@@ -113,7 +113,8 @@ def report(config: Config, results: Results) -> None:
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
     lines = [
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
-        "Depth-limited search (`search`) and Monte Carlo tree search (`mcts`) play with the same leaf and the same",
+        "Depth-limited search (`search`) and Monte Carlo tree search (`mcts`) play with the same "
+        "[leaf](../../docs/terms.md#leaf) and the same",
         "processor time per decision. `learned` is the network in the package, `rollout` means random games, and a",
         "player without a leaf in its name has the hand-made score. Two-player games have the share of the points",
         "of the first player named; the others have a mean score (in Friday the share won, in Starship the",

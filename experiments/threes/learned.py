@@ -161,7 +161,7 @@ def page(config: Config, results: Results) -> list[str]:
         ),
         "time": (
             "Equal time per move",
-            "Each search has the same processor time per move, and searches deeper until it is over, with `cutoff=0.003`. "
+            "Each search has the same processor time per move, and searches deeper until its time is over, with `cutoff=0.003`. "
             "`mcts` is Monte Carlo tree search with the learned leaf.",
         ),
     }
@@ -169,7 +169,8 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Threes: learned leaves against hand-made ones",
         "",
-        "How strong Threes plays with the network in the package (`learned`), and with three hand-made scores. The columns",
+        "Scores of a search whose [leaf](../../docs/terms.md#leaf) is the network in the package (`learned`) or one of "
+        "three hand-made scores. The columns",
         "3072, 6144 and 12288 have the share of games that reached this tile. Games of the hand-made leaves have seeds from",
         "1,000,000 on, and games of the learned leaf from 2,000,000 on. `python -m leafwise.experiments.threes.learned` writes",
         "this page.",

@@ -63,11 +63,11 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Trap: the search of whole turns",
         "",
-        f"The network in the package plays against the hand-made leaf `{config.rival}`. A turn is a move and a "
-        "throw. The player `turns` "
-        "searches whole turns, with one node for each turn. The player `search` searches single decisions, with half of the time "
-        "for the move and half for the throw. Both consider the same throws (near+traps). Both search no further where a throw "
-        f"lands on an unlikely cell. The network always plays as `turns`. Times are processor time per turn. Seeds are from "
+        f"The network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) `{config.rival}`. A turn is a "
+        "move and a throw. The player `turns` searches whole turns, with one node for each turn. The player `search` searches "
+        "single decisions, with half of the time for the move and half for the throw. Both consider the same throws (the "
+        "[candidates](../../docs/terms.md#candidates) near+traps), and stop where a throw lands on an unlikely cell. "
+        f"The network always plays as `turns`. Times are processor time per turn. Seeds are from "
         f"{config.first_seed:,} on, each from both seats. The options of the search were chosen on seeds below 900,000.",
         "",
         *points_table(results),

@@ -107,7 +107,8 @@ def judge_small(config: Config, results: Results) -> list[str]:
     lines = [
         "## 3x3: every reachable unfinished board, search at depth 1",
         "",
-        "The table counts the boards in which the choice keeps the exact value of the game.",
+        "The table counts the boards in which a search with the [leaf](../../docs/terms.md#leaf) keeps the exact value "
+        "of the game.",
         "",
         *table("leaf | keeps the value", rows),
         "",

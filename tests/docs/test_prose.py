@@ -27,6 +27,8 @@ NEVER_SENTENCES = re.compile(
 """The head of a card, blocks of code, pictures, comments."""
 NOT_PROSE = re.compile(r"(    |\t|\||#|!!! |::: |\[[^]]+\]: |<)")
 """Begins a line of code, a row of a table, a heading, the address of a link."""
+EXPLAINED = re.compile(r"terms\.md#leaf|\bleaf\.md|leaf\*")
+"""A link to the term leaf, or the word where it is explained."""
 ITEM = re.compile(r"(>\s*|[-*+] |\d+\. )+")
 END = re.compile(r"(?<=[.!?])(?<!\b[a-z]\.)(?<!\bal\.)(?<!\bvs\.)[\"')\]*]*\s+(?=[\"'(*\[]*[A-Z0-9`])")
 
@@ -93,6 +95,14 @@ def test_the_readme_is_short() -> None:
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_a_page_has_no_word_that_was_replaced(page: str) -> None:
     assert [(found[0], one) for one in sentences(PAGES[page]) if (found := REPLACED.search(one))] == []
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_a_page_that_says_leaf_explains_it(page: str) -> None:
+    """It links the term, or has *leaf* in the sentence that explains it."""
+    text = re.sub(r"`[^`]*`|\]\([^)]*\)|^    .*$", "", NEVER_SENTENCES.sub("", PAGES[page]), flags=re.MULTILINE)
+    unlinked = page in ("CHANGELOG.md", "docs/moved.md", "docs/terms.md")
+    assert unlinked or not re.search(r"\bleaf\b", text, re.IGNORECASE) or EXPLAINED.search(PAGES[page])
 
 
 def test_no_docstring_begins_with_a_word_that_was_replaced() -> None:

@@ -92,9 +92,11 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "All builders get the same hulls and requests. These are the builders of the tables:",
         "",
         "- `hand` is the generator's own choice of places. `best:N` builds N such ships and keeps the best.",
-        "- `build:LEAF` places each part once. It looks two placements ahead, with `depth=1` one, and knows only",
-        "  the requests in sight. `hopeful` is the hand-made leaf. `build:learned` has the network of the package,",
-        "  one for all presets. With `heat` it draws cockpit and reactor among places of about the same value.",
+        "- `build:LEAF` never moves a placed part. It looks two placements ahead (one with `depth=1`), and knows only",
+        "  the requests in sight. It values ships with the [leaf](../../docs/terms.md#leaf): `hopeful` is hand-made, "
+        "and `learned` is the",
+        "  network of the package, one for all presets. With `heat` it draws the places of cockpit and reactor at",
+        "  random among places of about the same value.",
         "- `refine:N:BUILDER` moves N parts of a finished ship, one at a time. It keeps a move if the ship is no worse.",
         "- `propose:N:BUILDER` also moves parts, but tries the moves that another network finds most likely to help",
         "  (`leafwise train starship --method ship-changes`). `learned` is `propose:450:hand`: the builder of",
@@ -105,11 +107,11 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "",
         "A ship that is not valid has quality 0. Gains are paired, with 95 % intervals. The column `both valid` has",
         "the gain over the ships that are valid with both builders. The columns thrust to skin are the terms of the",
-        "quality, means over valid ships. `s/ship` is processor time in seconds. The last tables show how varied",
-        "the valid ships are. The first has the entropy of the cockpit's rotation and of the reactor's place, in",
-        "bits. In parentheses is the ratio to the first builder. In the second, `set score` is the share of ships",
-        "that remain after dropping those that are too similar to another, and `mean distance` the mean share of",
-        "cells that differ.",
+        "quality, means over valid ships. `s/ship` is processor time in seconds. The last two tables of a preset show",
+        "how varied the valid ships are. One has the entropy of the cockpit's rotation and of the reactor's place, in",
+        "bits, and in parentheses the ratio to the first builder. In the other, `set score` is the share of ships",
+        "that remain after dropping those that are too similar to another. `mean distance` is the mean share of cells",
+        "that differ.",
     ]
     for preset, part in sections.items():
         lines += ["", f"## {preset}", "", "```", part["command"], "```", "", *part["lines"], ""]

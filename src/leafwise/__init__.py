@@ -158,7 +158,7 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
 
     `source` is the name of a model that ships with leafwise (`threes`, `cassis8`), a run folder, a `.safetensors` file, or one of
     the Hugging Face Hub: `hf://OWNER/NAME`, optionally with `@REVISION` and `/FILE.safetensors` (extra `hub`). The file names its
-    game and variant; with `game` the two must agree. Raises ValueError in one line if the model does not fit.
+    game and variant. If you pass `game`, it must be the same one. Raises ValueError in one line if the model does not fit.
     """
     from leafwise.models.files import game_of
     from leafwise.models.units import load_with_units
@@ -180,9 +180,9 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
 def train(game: str, method: str = "", **options: Any) -> Path:
     """Trains a model as `leafwise train GAME` does and returns its run folder, which `load` takes (extra `train`).
 
-    `method` is one that `leafwise train GAME --help` lists (default: the first of these). `options` are the method's, by the
-    names that its page has. Those that are not given are the game's recipe, else the method's defaults.
-    Raises ValueError for a method or an option that does not exist.
+    `method` is one that `leafwise train GAME --help` lists (default: the first of these). `options` are the options on the
+    method's page. The others come from the game's recipe, or else are the method's defaults. Raises ValueError for a method or an
+    option that does not exist.
     """
     from leafwise.training.runs.recipes import train
 

@@ -354,8 +354,8 @@ class ArenaGame:
 class Tournament:
     """A round robin: every two players play `games` games, each opening from both seats.
 
-    Round r begins with opening r modulo the number of openings. Its two games draw chance from the same stream. A repeated
-    opening without anything random gives the same game again, which does not count.
+    Round r begins with opening r modulo the number of openings. Its two games draw chance from the same stream. If nothing is
+    random, a repeated opening gives the same game again. Such repeats do not count.
     """
 
     game: Game

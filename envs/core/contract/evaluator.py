@@ -84,8 +84,8 @@ class Evaluator:
     batch: Callable[..., Any] | None = field(default=None, repr=False)
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     python_only: bool = False
-    """True if one value takes far more than a microsecond: then only searches in Python call it, and compiled environments do
-    not. `value` must return at once when `T.stop` is set.
+    """True if computing one value takes far more than a microsecond. Then only searches in Python use the evaluator, and compiled
+    environments do not. `value` must return at once when `T.stop` is set.
     """
     speed: Speed = field(default=Speed(), repr=False)
     """Functions that make searches faster."""

@@ -224,7 +224,8 @@ class SearchDefaults:
     decisions_per_depth: Annotated[int, Range(1)] = 1
     """The largest number of decisions in one unit of search depth (more than 1 if some actions cost 0)."""
     candidates: tuple[str, ...] = ()
-    """Names of the settings of `T.candidates` for `rules.candidates`; the first is all legal actions."""
+    """Names of the sets of actions that a search may consider. `T.candidates` is the number of the chosen set, which
+    `rules.candidates` reads; set 0 has all legal actions."""
     best: str = "search"
     """The search of the player `best`: `search`, `mcts`, or the name of an `OwnSearch` of the game."""
 

@@ -298,8 +298,8 @@ INFOS = {
 def need(package: str, name: str) -> None:
     """Raises ValueError if a package is missing that the dataset of this name needs."""
     if importlib.util.find_spec(package) is None:
-        how = "pip install 'leafwise[data]'; without it, a name that ends with .npz"
-        raise UserError(f"expected {package} for {name!r}, {how}")
+        hint = "pip install 'leafwise[data]'; without it, a name that ends with .npz"
+        raise UserError(f"expected {package} for {name!r}, {hint}")
 
 
 def check_dataset(name: str) -> Path:

@@ -102,10 +102,10 @@ class SparseModule(nn.Module):
 
 def summed(embedding: nn.EmbeddingBag, features: Tensor) -> Tensor:
     """Returns the sums [n, columns] of the embeddings of int64 features [n, most]; the last embedding is padding."""
-    there = features.ne(embedding.num_embeddings - 1)
-    ends = torch.cumsum(there.sum(dim=1), dim=0)
+    present = features.ne(embedding.num_embeddings - 1)
+    ends = torch.cumsum(present.sum(dim=1), dim=0)
     starts = torch.cat([ends.new_zeros(1), ends[:-1]])
-    sums: Tensor = embedding(features[there], starts)  # without padding, which halves the time if there is much
+    sums: Tensor = embedding(features[present], starts)  # without padding, which halves the time if there is much
     return sums
 
 

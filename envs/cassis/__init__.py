@@ -1,4 +1,4 @@
-"""Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
+"""Cassis: colour the edges between n points; who completes a triangle of their own colour loses. `rules` has the rules."""
 
 from math import factorial
 
@@ -16,7 +16,7 @@ ABOUT = About(
         "n": "number of points",
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 GAME = Game(
     name="cassis",
@@ -54,7 +54,7 @@ GAME = Game(
     options=tables.Options(),
     scores=scores.SCORES,
     ais={
-        "solver": ExactSolver("leafwise.envs.cassis.solver:Solver", memory_mb=lambda options: 1.0),
+        "solver": ExactSolver("leafwise.envs.cassis.solver:CassisSolver", memory_mb=lambda options: 1.0),
         "dfs": baselines.dfs_player,
     },
     features={"sparse": features.SPARSE},

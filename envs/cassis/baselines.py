@@ -1,7 +1,7 @@
-"""The article's own solver: depth-first search for "does player 0 win?", with a choice of what a board is stored under.
+"""The article's own solver: a depth-first search for "does player 0 win?", with a choice of keys for stored boards.
 
-Edges are tried in order of their numbers, up to the first that decides. Every position that the search finishes (not
-those with a triangle) is stored once, in one table per number of coloured edges. Source: "The best AI for cassis".
+Edges are tried in the order of their numbers, up to the first that decides. Every position that the search finishes (not those
+with a triangle) is stored once, in one table per number of coloured edges. Source: "The best AI for cassis".
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from leafwise.envs.core.play.solver import FunctionPlayer
 from leafwise.envs.core.ranges import need_among
 
 KEYS = ("board", "degree", "colours", "canonical")
-"""What a board is stored under: itself; its points sorted by degree, highest first, ties in point order; by degree, then by the
-number of player 0's edges; its true canonical form."""
+"""The key of a stored board: the board itself; the board with points sorted by degree, highest first, ties in point order;
+sorted by degree, then by the number of player 0's edges; its true canonical form.
+"""
 
 
 class DepthFirst:
-    """The search and its tables; a table fills on the first question and serves all later ones."""
+    """The search and its tables; the first question fills a table, which serves all later ones."""
 
     def __init__(self, game: Game, key: str = "colours") -> None:
         need_among(key, KEYS, "key", "cassis")
@@ -33,16 +34,16 @@ class DepthFirst:
         bits = self._bits = [[1 << max(e, 0) for e in line[: T.n]] for line in T.edge_of.tolist()]
         """Points [n, n] -> the edge between them as a bit."""
         self._pairs = [[bits[a][c] | bits[b][c] for c in range(T.n) if c not in (a, b)] for a, b in edges(T.n)]
-        """For each edge the pairs of edges, as bits, that make a triangle with it."""
+        """For each edge the pairs of edges, as bits, that form a triangle with it."""
         self.stored: list[dict[Hashable, bool]] = [{} for _ in range(T.edges + 1)]
         """Number of coloured edges -> key -> whether player 0 wins."""
 
     def player_zero_wins(self, state: State) -> bool:
-        """Answers the question for a position, finished or not."""
+        """Whether player 0 wins from a position, finished or not."""
         return state.returns > 0 if state.is_terminal else self._wins(int(state.row[0]), int(state.row[1]))
 
     def choose(self, state: State) -> int:
-        """Returns the first edge that decides; where none does, the first that closes no triangle, or the first."""
+        """Returns the first edge that decides; if there is none, the first that closes no triangle, or the first of all."""
         safe: list[int] = []
         for edge in state.legal_actions:
             after = state.play(edge)
@@ -54,7 +55,7 @@ class DepthFirst:
         return [*safe, state.legal_actions[0]][0]
 
     def _key(self, first: int, second: int) -> Hashable:
-        """Returns what a board is stored under."""
+        """Returns the key of a board."""
         if self.key == "board":
             return first, second
         if self.key == "canonical":
@@ -67,17 +68,17 @@ class DepthFirst:
         return tuple(sum(new for new, old in names if side & old) for side in (first, second))
 
     def _wins(self, first: int, second: int) -> bool:
-        """Whether player 0 wins: some edge of the mover's decides, and it is player 0, or none does, and it is player 1."""
+        """Whether player 0 wins: an edge of player 0's decides if player 0 moves, or none of player 1's if player 1 does."""
         coloured = first | second
         table = self.stored[coloured.bit_count()]
         key = self._key(first, second)
         if key not in table:
-            zero = coloured.bit_count() % 2 == 0
-            own = first if zero else second
-            table[key] = zero == any(
-                self._wins(first | zero << e, second | (not zero) << e) == zero
+            is_zero = coloured.bit_count() % 2 == 0
+            edges_of_mover = first if is_zero else second
+            table[key] = is_zero == any(
+                self._wins(first | is_zero << e, second | (not is_zero) << e) == is_zero
                 for e in range(self.tables.edges)
-                if not coloured >> e & 1 and not any(own & two == two for two in self._pairs[e])
+                if not coloured >> e & 1 and not any(edges_of_mover & two == two for two in self._pairs[e])
             )
         return table[key]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOUR, NIBBLE = u64(4), u64(15)
 NAMES = u64(0x76543210)
-"""The points, four bits each."""
+"""The points 0 to 7, four bits each."""
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
@@ -34,7 +34,7 @@ EDGES = "edges, in the order of the actions"
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `observe` writes."""
+    """Returns the labels of the numbers that `observe` writes."""
     names = tuple(f"edge {name}" for name in action_names(options))
     return {"": (Labels(names, "1: own edge; -1: the opponent's edge; 0: no colour yet", EDGES),)}
 
@@ -60,7 +60,7 @@ def onehot_space(options: Options) -> gym.spaces.Box:
 
 
 def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `onehot_as` writes."""
+    """Returns the labels of the numbers that `onehot_as` writes."""
     names = action_names(options)
     return {
         "": (
@@ -79,25 +79,25 @@ def onehot_as(S, i, player, O, e, T):
 
 @jit(inline=True)
 def renaming(k, n):
-    """Returns renaming k of n points, four bits for the new name of each; they are numbered as Lehmer codes, 0 renames none.
+    """Returns renaming k of n points, four bits for the new name of each; k is a Lehmer code, and 0 is the identity.
 
-    Digit p of k in the factorial base (n for point 0, n - 1 for point 1, ...) says which of the names still left,
-    in order, point p takes.
+    Digit p of k in the factorial base (n for point 0, n - 1 for point 1, ...) is the index of the name that point p takes among
+    the remaining names, in order.
     """
-    left, rest, result = NAMES, u64(k), u64(0)
+    names, rest, result = NAMES, u64(k), u64(0)
     for p in range(n):
         choices = u64(n - p)
-        place = FOUR * (rest % choices)
+        shift = FOUR * (rest % choices)
         rest //= choices
-        result |= ((left >> place) & NIBBLE) << (FOUR * u64(p))
-        below = (ONE << place) - ONE
-        left = (left & below) | ((left >> FOUR) & ~below)
+        result |= ((names >> shift) & NIBBLE) << (FOUR * u64(p))
+        below = (ONE << shift) - ONE
+        names = (names & below) | ((names >> FOUR) & ~below)
     return result
 
 
 @jit(inline=True)
 def edge_after(edge, names, T):
-    """Returns the edge that an edge becomes when its ends take the names of a `renaming`."""
+    """Returns the edge whose ends are the new names, in a `renaming`, of the ends of `edge`."""
     a = (names >> (FOUR * u64(T.ends[edge, 0]))) & NIBBLE
     b = (names >> (FOUR * u64(T.ends[edge, 1]))) & NIBBLE
     return T.edge_of[a, b]
@@ -108,10 +108,10 @@ def transform(S, i, k, j, T):
     """Renames the points by `renaming` k."""
     names = renaming(k, T.n)
     for player in range(2):
-        own = S[i, player]
-        after = own & LOST
+        edges_of_player = S[i, player]
+        after = edges_of_player & LOST
         for edge in range(T.edges):
-            if (own >> u64(edge)) & ONE:
+            if (edges_of_player >> u64(edge)) & ONE:
                 after |= ONE << u64(edge_after(edge, names, T))
         S[j, player] = after
 
@@ -122,22 +122,22 @@ def transform_action(a, k, T):
 
 
 COUNTS = 4
-"""Numbers that stand beside the parts: coloured edges; free edges that are safe for the mover, the other, both."""
+"""Numbers besides the parts: coloured edges; free edges that are safe for the mover, the other player, both."""
 
 
 @jit(inline=True)
 def active(S, i, F, T):
-    """The class of every part of five points (1 own edge, 2 the other's), and four numbers of edges, one feature each.
+    """Writes the features of row i and returns their number: the class of every part of five points, and four numbers of edges.
 
-    No renaming of the points changes any of them.
+    In a part, 1 is an edge of the mover and 2 one of the other player. Renaming the points changes no feature.
     """
     player = mover(S, i)
     own, other = S[i, player] & T.all, S[i, 1 - player] & T.all
     parts = np.int64(T.part_count)
     for k in range(parts):
         code = 0
-        for place in range((T.edges + 3) // 4):
-            four, shift = u64(place), u64(4 * place)
+        for group in range((T.edges + 3) // 4):
+            four, shift = u64(group), u64(4 * group)
             code += T.part_codes[four, (own >> shift) & NIBBLE, k]
             code += 2 * T.part_codes[four, (other >> shift) & NIBBLE, k]
         F[k] = T.part_classes[u64(code)]
@@ -149,12 +149,12 @@ def active(S, i, F, T):
 
 
 def feature_count(options: Options) -> int:
-    """Returns how many features there are."""
+    """Returns the number of features."""
     return int(part_classes(options.n).max()) + 1 + COUNTS * (len(edges(options.n)) + 1)
 
 
 def observed(obs, options: Options):
-    """Returns the features of observations [n, edges], as `active` does."""
+    """Returns the features of observations [n, edges], as `active` writes them."""
     n, pairs = options.n, edges(options.n)
     triangles = [[pairs.index(pair) for pair in combinations(points, 2)] for points in combinations(range(n), 3)]
     ends = [
@@ -165,18 +165,20 @@ def observed(obs, options: Options):
     completes = np.zeros((len(ends), len(pairs)), dtype=np.int64)
     completes[np.arange(len(ends)), [c for _, _, c in ends]] = 1
 
-    def safe(own):
-        """Returns which edges complete no triangle with two of a player's."""
-        return (own[:, [a for a, _, _ in ends]] * own[:, [b for _, b, _ in ends]]) @ completes == 0
+    def safe(edges_of_player):
+        """Returns the edges that complete no triangle with two edges of a player."""
+        return (
+            edges_of_player[:, [a for a, _, _ in ends]] * edges_of_player[:, [b for _, b, _ in ends]]
+        ) @ completes == 0
 
     own, other = obs == 1, obs == -1
     free, mine, theirs = obs == 0, safe(own), safe(other)
     kinds, classes = int(part_classes(n).max()) + 1, part_classes(n)
     codes = (own + 2 * other) @ part_powers(n)
-    found = [looked_up_in(classes, codes)]
+    features = [looked_up_in(classes, codes)]
     for k, counted in enumerate((own + other, free * mine, free * theirs, free * mine * theirs)):
-        found.append(counted.sum(axis=1)[:, None] + (kinds + k * (len(pairs) + 1)))
-    return found
+        features.append(counted.sum(axis=1)[:, None] + (kinds + k * (len(pairs) + 1)))
+    return features
 
 
 SPARSE = SparseFeatures(

@@ -1,8 +1,8 @@
-"""Exact rules of Cassis (the pencil game Sim) as functions on rows: who completes a triangle of their own loses.
+"""Exact rules of Cassis (the pencil game Sim) as functions on rows: who completes a triangle of their own colour loses.
 
-Edges of n points are numbered in lexicographic order of their ends: (0,1) (0,2) ... (1,2) ... Word 0 holds the edges of
-player 0, word 1 those of player 1, edge e at bit e; bit 63 (LOST) marks the word of a player who completed a
-triangle. Player 0 moves when the number of coloured edges is even.
+Edges of n points are numbered in lexicographic order of their ends: (0,1) (0,2) ... (1,2) ... Word 0 holds the edges of player
+0, word 1 those of player 1, edge e at bit e. Bit 63 (LOST) marks the word of a player who completed a triangle. Player 0 moves
+when the number of coloured edges is even.
 
 Source: the article "The best AI for cassis", which plays n = 6.
 """
@@ -22,10 +22,10 @@ LOST = u64(1 << 63)
 
 @jit(inline=True)
 def neighbours(own, T):
-    """Returns what each point is joined to by `own`: bit 8 a + b for a and b."""
+    """Returns the neighbours of each point along the edges `own`: bit 8 a + b for points a and b."""
     result = ZERO
-    for place in range((T.edges + 3) // 4):
-        result |= T.joined[u64(place), (own >> u64(4 * place)) & FIFTEEN]
+    for group in range((T.edges + 3) // 4):
+        result |= T.joined[u64(group), (own >> u64(4 * group)) & FIFTEEN]
     return result
 
 
@@ -40,13 +40,15 @@ def spoiled(own, T):
 
 @jit(inline=True)
 def has_triangle(own, T):
-    """Whether some edges hold a triangle."""
+    """Whether the edges `own` contain a triangle."""
     return spoiled(own, T) & own != ZERO
 
 
 @jit
 def is_valid(S, i, T):
-    """Whether a row is a position: each edge one player's, coloured in turn, and at most the last one closes triangles."""
+    """Whether a row is a position: each edge belongs to one player, colours alternate, and at most the last edge closes
+    triangles.
+    """
     first, second = S[i, 0] & ~LOST, S[i, 1] & ~LOST
     if (first | second) & ~T.all or S[i, 0] & S[i, 1]:
         return False
@@ -73,7 +75,7 @@ def initial_state(S, i, T):
 
 @jit(inline=True)
 def mover(S, i):
-    """Returns the player whose turn it is, or would be on a finished board."""
+    """Returns the player to move, also for a finished board."""
     return np.int64(count_bits((S[i, 0] | S[i, 1]) & ~LOST) & ONE)
 
 

@@ -21,11 +21,11 @@ def safe_edges(S, i, T):
 
 
 def make_safe_edges(options: Options) -> Evaluator:
-    """Returns the evaluator `safe_edges`: own safe edges less the other's, over the number of edges + 1.
+    """Returns the evaluator `safe_edges`: own safe edges minus the other player's, divided by the number of edges + 1.
 
-    An edge is safe for a player if it would not complete a triangle of their own. No renaming of the points changes the value.
-    Many moves have the same: which of them is played is the search's choice, the first by number or one at random, and that
-    does depend on the points' names.
+    An edge is safe for a player if it would not complete a triangle of their own. Renaming the points does not change the
+    value. Many moves have equal values. The search chooses among them, the first by number or a random one, which does depend
+    on the names of the points.
     """
     return Evaluator("safe_edges", safe_edges, low=-1.0, high=1.0)
 

@@ -1,5 +1,4 @@
-"""The exact solver of Cassis: a canonical form of boards, the compiled search that stores them under it, and the solver as people
-and tools call it."""
+"""The exact solver of Cassis: a canonical form of boards, a compiled search that stores them by it, and the solver's interface."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ from leafwise.envs.core.ranges import Range, need_in
 # A true canonical form of Cassis boards: equal if and only if a renaming of the points maps one board to the other.
 #
 # Individualisation and refinement, as in McKay, "Practical graph isomorphism" (1981): points are split into cells
-# by what they are joined to; where cells with several points remain, each point of the first one is tried in front of
-# its cell, and the least board wins. Points that may be swapped without any change (twins) are tried once.
+# by their edges. If cells with several points remain, each point of the first such cell is tried in front of
+# its cell, and the least board wins. Points that can be swapped without changing the board (twins) are tried once.
 
 
 S3, S24, S28, S51 = u64(3), u64(24), u64(28), u64(51)
@@ -40,7 +39,7 @@ class Scratch(NamedTuple):
     cell: Words
     """Level, point [10, 8] -> its cell, named by the cell's first place."""
     trying: Ints
-    """Level [10, 2]: the cell that is split there, the next point to try."""
+    """Level [10, 2]: the cell to split, the next point to try."""
     label: Words
     """Point [8]: its refined label, then its place; bits 0 to 2 are the point."""
 
@@ -70,10 +69,11 @@ def renamed(own, other, cell, T):
 def refine(own, other, level, scratch, T):
     """Splits the cells of a level until nothing changes; returns the number of cells.
 
-    A point's label is its cell and, for either colour, how many edges it has into each cell (three bits a cell).
+    A point's label is its cell and, for each colour, the number of its edges into each cell (three bits per cell).
     """
     cells = 0
     while True:
+        # The label of each point, from its edges.
         for v in range(T.n):
             scratch.label[v] = (scratch.cell[level, v] << S51) | u64(v)
         for e in range(T.edges):
@@ -86,6 +86,7 @@ def refine(own, other, level, scratch, T):
             a, b = T.ends[e, 0], T.ends[e, 1]
             scratch.label[a] += ONE << (shift + S3 * scratch.cell[level, b] + S3)
             scratch.label[b] += ONE << (shift + S3 * scratch.cell[level, a] + S3)
+        # Sorts the points by label.
         for v in range(1, T.n):
             label = scratch.label[v]
             k = v
@@ -93,6 +94,7 @@ def refine(own, other, level, scratch, T):
                 scratch.label[k] = scratch.label[k - 1]
                 k -= 1
             scratch.label[k] = label
+        # Points with equal labels form a cell.
         before = cells
         cells = 0
         first = ZERO
@@ -107,7 +109,7 @@ def refine(own, other, level, scratch, T):
 
 @jit(inline=True)
 def are_twins(own, other, a, b, T):
-    """Whether swapping two points leaves the board as it is."""
+    """Whether swapping two points leaves the board unchanged."""
     for c in range(T.n):
         if c != a and c != b:
             d, e = u64(T.edge_of[a, c]), u64(T.edge_of[b, c])
@@ -125,11 +127,12 @@ def canonical(own, other, scratch, T):
     level = 0
     cells = refine(own, other, 0, scratch, T)
     while True:
+        # A complete renaming, or a cell to split.
         if cells == T.n:
             best = min(best, renamed(own, other, scratch.cell[level], T))
             level -= 1
         else:
-            # the first cell with several points: the least name that two points share
+            # The first cell with several points has the least name that two points share.
             split = T.n
             for a in range(T.n):
                 for b in range(a):
@@ -137,6 +140,7 @@ def canonical(own, other, scratch, T):
                         split = min(split, np.int64(scratch.cell[level, a]))
             scratch.trying[level, 0] = split
             scratch.trying[level, 1] = 0
+        # The next point to try in front of its cell; a twin of an earlier point is skipped.
         cells = 0
         while level >= 0 and cells == 0:
             v = scratch.trying[level, 1]
@@ -163,40 +167,40 @@ def canonical(own, other, scratch, T):
 
 
 def canonical_form(row: Words, T: Tables) -> Words:
-    """Returns the canonical board of a row: the same for two rows if and only if a renaming of the points maps one to the other."""
+    """Returns the canonical board of a row: equal for two rows if and only if a renaming of the points maps one to the other."""
     board = int(canonical(row[0] & ~LOST, row[1] & ~LOST, make_scratch(), T))
     return np.array([board & (1 << 28) - 1, board >> 28], dtype=np.uint64) | (row & LOST)
 
 
-# The compiled search that solves Cassis: is the value at least g?
+# The compiled search: is the value at least g?
 #
 # Depth-first with an explicit stack. Only safe edges are searched (one that closes an own triangle loses at once); a
-# move that leaves the opponent none wins unvisited; moves that keep most safe edges for the mover and fewest for the
-# opponent go first; positions with many safe edges are stored under their true canonical form.
+# move that leaves the opponent none wins without a visit. Moves with most safe edges for the mover and fewest for the
+# opponent come first. Positions with many safe edges are stored under their true canonical form.
 
 
 MIN_TABLED = u64(12)
-"""Positions with fewer safe edges, both players' together, are searched again rather than stored."""
+"""Positions with fewer safe edges of both players together are not stored, but searched again."""
 POLL = 1023
 """The stop byte is read every POLL + 1 nodes."""
 ALWAYS_DECIDED = 6
-"""From so many points on no game is drawn: R(3, 3) = 6."""
+"""From this number of points on no game is drawn: R(3, 3) = 6."""
 
 SCATTER = u64(0x9E3779B97F4A7C15)
-"""Odd, so that multiplying by it loses nothing: place and rest of the hash together are the position."""
+"""An odd factor, so that multiplication is one-to-one: slot and tag together identify the position."""
 TWO, THREE, MOVES, S56, SIXTY_FOUR = u64(2), u64(3), u64(28), u64(56), u64(64)
 NODES, STOPPED, STORED, LOWEST, HIGHEST = 0, 1, 2, 3, 4
 
 
-class Memory(NamedTuple):
-    """What the search works on: the table and one stack."""
+class CassisMemory(NamedTuple):
+    """The memory of the search: the table and one stack."""
 
     table: Words
-    """Entries: the hash without the bits that its place tells, then 2 + answer; the newest stays."""
+    """Entries: the hash without the bits of its slot, then 2 + answer; a new entry replaces an old one."""
     bits: np.uint64
     """log2 of the number of entries."""
     frames: Words
-    """Ply [32, 8]: mover's edges, opponent's, spoiled ones of both, next move, end of moves, hash."""
+    """Ply [32, 8]: mover's edges, opponent's, spoiled edges of both, next move, end of moves, hash."""
     moves: Words
     """28 moves a ply [32 * 28, 3]: edge, mover's spoiled edges after it, order."""
     out: Ints
@@ -216,11 +220,11 @@ def expand(own, other, mine, theirs, base, g, M, T):
         safe ^= bit
         edge = count_bits(bit - ONE)
         after = spoiled(own | bit, T)
-        left = free ^ bit
-        replies = left & ~theirs
-        if replies == ZERO and (left or g <= 0):
+        remaining = free ^ bit
+        replies = remaining & ~theirs
+        if replies == ZERO and (remaining or g <= 0):
             return base
-        order = SIXTY_FOUR + count_bits(left & ~after) - count_bits(replies)
+        order = SIXTY_FOUR + count_bits(remaining & ~after) - count_bits(replies)
         j = end
         while j > base and M.moves[j - ONE, 2] < order:
             for field in range(3):
@@ -233,7 +237,7 @@ def expand(own, other, mine, theirs, base, g, M, T):
 
 @jit
 def reaches(own, other, g, M, T):
-    """Whether the mover can make sure of a value of at least g, 0 or 1; anything after a stop."""
+    """Whether the mover can get a value of at least g, 0 or 1; any answer after a stop."""
     mine, theirs = spoiled(own, T), spoiled(other, T)
     nodes = M.out[NODES]
     ply = ZERO
@@ -244,6 +248,7 @@ def reaches(own, other, g, M, T):
             if M.stop[0]:
                 M.out[STOPPED] = 1
                 return False
+        # The answer without a search, if possible: the end, no safe move, or the table.
         free = T.all & ~(own | other)
         h = ZERO
         answer = -1
@@ -252,7 +257,7 @@ def reaches(own, other, g, M, T):
         elif free & ~mine == ZERO:
             answer = 0
         elif count_bits(free & ~mine) + count_bits(free & ~theirs) >= MIN_TABLED:
-            # The hash is one-to-one, of the position up to renaming; where draws exist, each question has its own
+            # The hash identifies the position up to renaming; if draws exist, each question g has its own hash.
             h = canonical(own, other, M.scratch, T)
             if T.n < ALWAYS_DECIDED:
                 h |= u64(g) << S56
@@ -261,6 +266,7 @@ def reaches(own, other, g, M, T):
             if entry ^ TWO <= ONE:  # 2 or 3: the tag fits
                 answer = 1 if entry & ONE else 0
                 h = ZERO
+        # Otherwise a new node.
         if answer < 0:
             base = ply * MOVES
             end = expand(own, other, mine, theirs, base, g, M, T)
@@ -269,6 +275,7 @@ def reaches(own, other, g, M, T):
             else:
                 M.frames[ply, 0], M.frames[ply, 1], M.frames[ply, 2], M.frames[ply, 3] = own, other, mine, theirs
                 M.frames[ply, 4], M.frames[ply, 5], M.frames[ply, 6] = base, end, h
+        # An answer goes back up to a node with moves left.
         while answer >= 0:
             if ply == ZERO:
                 M.out[NODES] = nodes
@@ -282,6 +289,7 @@ def reaches(own, other, g, M, T):
             if h:
                 M.out[STORED] += 1
                 M.table[h >> (SIXTY_FOUR - M.bits)] = (h << M.bits) | TWO | u64(answer)
+        # The next move of that node.
         j = M.frames[ply, 4]
         M.frames[ply, 4] = j + ONE
         own, other = M.frames[ply, 1], M.frames[ply, 0] | (ONE << M.moves[j, 0])
@@ -290,28 +298,28 @@ def reaches(own, other, g, M, T):
         g = 1 - g
 
 
-# The solver as people and tools call it.
+# The interface of the solver.
 
 
 ENOUGH_BITS = {7: 17, 8: 23}
-"""Points -> log2 of the entries beyond which a table brings nothing; 13 for fewer points."""
+"""Points -> log2 of the number of entries beyond which a larger table does not help; 13 for fewer points."""
 
 
-class Stopped(Exception):
-    """Raised inside the solver when its stop byte is set."""
+class SolverStopped(Exception):
+    """The solver's stop byte is set."""
 
 
-class Solver:
-    """Solves positions for one number of points: win, draw or loss; keeps its table from one to the next.
+class CassisSolver:
+    """Solves positions for one number of points: win, draw or loss; its table serves later positions too.
 
-    The table uses at most `table_mb`, and no more than so many points can fill. Raises ValueError below 1 MB.
+    The table uses at most `table_mb`, and no more than this number of points can fill. Raises ValueError below 1 MB.
     """
 
     def __init__(self, game: Game, table_mb: float = 64) -> None:
         need_in(table_mb, Range(1, unit="MB"), "a table", "cassis")
         bits = min(int(np.log2(table_mb * 2**20 / 8)), ENOUGH_BITS.get(game.options.n, 13))
         self.game = game
-        self.memory = Memory(
+        self.memory = CassisMemory(
             table=np.zeros(1 << bits, dtype=np.uint64),
             bits=np.uint64(bits),
             frames=np.zeros((32, 8), dtype=np.uint64),
@@ -322,42 +330,42 @@ class Solver:
         )
         self.tables = make_tables(game.options)
         self.stop: Bytes = self.memory.stop
-        self._reaches(0, int(self.tables.all), 0)  # loads the compiled code
+        self._reaches(0, int(self.tables.all), 0)  # compiles or loads the code
 
     def solve(self, state: State, actions: str = "all") -> Solution:
-        """Solves a position; see `leafwise.envs.core.play.solver.Solver`. No "how soon" is defined: scores are None."""
+        """Solves a position; see `leafwise.envs.core.play.solver.Solver`. Cassis defines no "how soon": scores are None."""
         check_question(self.game, state, actions)
         return stoppable(lambda: self._solve(state, actions), self.stop)
 
     def _solve(self, state: State, actions: str) -> Solution:
-        """Solves a position, until it is stopped."""
+        """Solves a position, or stops early."""
         started = time.perf_counter()
         names, out = self.game.actions, self.memory.out
         if state.is_terminal:
-            value = 0 if state.returns == 0 else 1  # who closed a triangle has just moved
-            return Solution(value=value, score=None, bounds=(value, value))
+            final_value = 0 if state.returns == 0 else 1  # the player who closed a triangle has just moved
+            return Solution(value=final_value, score=None, bounds=(final_value, final_value))
         player = state.current_player
         own, other = int(state.row[player]), int(state.row[1 - player])
         self.stop[0], out[:], out[LOWEST], out[HIGHEST] = 0, 0, -1, 1
-        found: dict[str, int] = {}
+        values: dict[str, int] = {}
         line: list[str] = []
-        known = None
-        with contextlib.suppress(Stopped):
-            known = self._value(own, other)
-            out[LOWEST] = out[HIGHEST] = known
+        value = None
+        with contextlib.suppress(SolverStopped):
+            value = self._value(own, other)
+            out[LOWEST] = out[HIGHEST] = value
             safe = self._safe(own, other)
             for e in state.legal_actions:
                 if actions == "all":
-                    found[names[e]] = -self._value(other, own | 1 << e) if e in safe else -1
-                elif actions == "best" and (known == -1 or (e in safe and self._keeps(own, other, e, known))):
-                    found[names[e]] = known
+                    values[names[e]] = -self._value(other, own | 1 << e) if e in safe else -1
+                elif actions == "best" and (value == -1 or (e in safe and self._keeps(own, other, e, value))):
+                    values[names[e]] = value
             plies = 1 if actions == "move" else MAX_EDGES
-            line += [names[e] for e in islice(self._line(own, other, known), plies)]
+            line += [names[e] for e in islice(self._line(own, other, value), plies)]
         return Solution(
-            value=known,
+            value=value,
             score=None,
-            best_actions=tuple(name for name, v in found.items() if v == known) or tuple(line[:1]),
-            action_values=found if actions == "all" else {},
+            best_actions=tuple(name for name, v in values.items() if v == value) or tuple(line[:1]),
+            action_values=values if actions == "all" else {},
             line=tuple(line),
             depth=len(line),
             seconds=time.perf_counter() - started,
@@ -366,10 +374,10 @@ class Solver:
         )
 
     def _reaches(self, own: int, other: int, g: int) -> bool:
-        """Whether the mover can make sure of at least g; raises Stopped."""
+        """Whether the mover can get at least g; raises SolverStopped."""
         answer = reaches(np.uint64(own), np.uint64(other), g, self.memory, self.tables)
         if self.memory.out[STOPPED]:
-            raise Stopped
+            raise SolverStopped
         return bool(answer)
 
     def _value(self, own: int, other: int) -> int:
@@ -379,16 +387,16 @@ class Solver:
         return 0 if self.tables.n < ALWAYS_DECIDED and self._reaches(own, other, 0) else -1
 
     def _safe(self, own: int, other: int) -> list[int]:
-        """Returns the free edges that close no triangle of the mover's."""
+        """Returns the free edges that close no triangle of the mover."""
         spoilt = int(spoiled(np.uint64(own), self.tables)) | own | other
         return [e for e in range(self.tables.edges) if not spoilt >> e & 1]
 
     def _keeps(self, own: int, other: int, edge: int, value: int) -> bool:
-        """Whether colouring a safe edge is worth at least the position's own `value`."""
+        """Whether colouring a safe edge keeps the position's `value`."""
         return value == -1 or not self._reaches(other, own | 1 << edge, 1 - value)
 
     def _line(self, own: int, other: int, value: int) -> Iterator[int]:
-        """Yields best play; it closes a triangle only where it must."""
+        """Yields the principal variation; it closes a triangle only if it must."""
         while free := int(self.tables.all) & ~(own | other):
             choice = next((e for e in self._safe(own, other) if self._keeps(own, other, e, value)), None)
             if choice is None:
@@ -398,6 +406,6 @@ class Solver:
             own, other, value = other, own | 1 << choice, -value
 
     def known(self) -> dict[str, Any]:
-        """Returns `bounds` of the value and `nodes`, of the search under way."""
+        """Returns `bounds` of the value and `nodes`, of the running search."""
         out = self.memory.out
         return {"bounds": (int(out[LOWEST]), int(out[HIGHEST])), "nodes": int(out[NODES])}

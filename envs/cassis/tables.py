@@ -1,4 +1,4 @@
-"""The variants of Cassis, and the tables of points, edges and triangles that compiled code reads of each."""
+"""The variants of Cassis, and the tables of points, edges and triangles that compiled code reads."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leafwise.envs.core.ranges import Range, settle_fields
 
 MAX_POINTS, MAX_EDGES = 8, 28
 PART = 5
-"""Points of the parts of a board that features tell of (all of them on a smaller board)."""
+"""Points in the parts of a board that features describe (all of them on a smaller board)."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for a number of points that Cassis does not have. `ABOUT` says what each option is."""
+    """The options of a variant; raises ValueError for an impossible number of points. `ABOUT` describes the option."""
 
     n: Annotated[int, Range(3, MAX_POINTS)] = 6
 
@@ -29,10 +29,10 @@ class Options:
 
 
 class Tables(NamedTuple):
-    """Everything compiled code needs besides the row."""
+    """The tables that compiled code reads."""
 
     n: int
-    """Points."""
+    """Number of points."""
     edges: int
     all: np.uint64
     """All edges."""
@@ -41,17 +41,17 @@ class Tables(NamedTuple):
     edge_of: Ints
     """Points [8, 8] -> edge; -1 on the diagonal."""
     part_count: int
-    """Sets of five points (of all points where there are fewer)."""
+    """Number of sets of five points (of all points if there are fewer)."""
     part_kinds: int
-    """Classes of the colourings of such a set, up to renaming."""
+    """Number of classes of colourings of such a set, up to renaming."""
     part_codes: Ints
-    """Four edges, by their place [7] and which they are [16] -> their sum of powers of 3 in each set of five points, [sets]."""
+    """Groups of four edges [7] and subsets of them [16] -> their sum of powers of 3 in each set of five points, [sets]."""
     part_classes: Ints
-    """The edges within a set of five points as a code in base 3 -> its class up to renaming."""
+    """Colouring of a set of five points as a code in base 3 -> its class up to renaming."""
     joined: Words
-    """Four edges, by their place [7] and which they are [16] -> what each point is joined to: bit 8 a + b for a and b."""
+    """Groups of four edges [7] and subsets of them [16] -> neighbours of each point: bit 8 a + b for points a and b."""
     between: Words
-    """Points [256], a bit each -> all edges between them."""
+    """Set of points [256], a bit each -> all edges between them."""
     stop: Bytes
     leaf: Any
 
@@ -67,24 +67,24 @@ def action_names(options: Options) -> tuple[str, ...]:
 
 
 def part_count(n: int) -> int:
-    """Returns how many parts a board of n points has."""
+    """Returns the number of parts of a board with n points."""
     return comb(n, min(n, PART))
 
 
 def sums_by_fours(values: Array) -> Array:
-    """Returns the sums of what each edge adds, values [edges, *], for four edges at a time: [7, 16, *]."""
-    whole = np.zeros((MAX_EDGES, *values.shape[1:]), dtype=values.dtype)
-    whole[: len(values)] = values
+    """Returns the sums of values [edges, *] over subsets of four edges at a time: [7, 16, *]."""
+    padded = np.zeros((MAX_EDGES, *values.shape[1:]), dtype=values.dtype)
+    padded[: len(values)] = values
     result = np.zeros((MAX_EDGES // 4, 16, *values.shape[1:]), dtype=values.dtype)
     for word in range(16):
         for bit in range(4):
             if word >> bit & 1:
-                result[:, word] += whole[bit::4]
+                result[:, word] += padded[bit::4]
     return result
 
 
 def part_powers(n: int) -> Ints:
-    """Returns the power of 3 that each edge is in the code of each part, 0 where it is none of its edges; [edges, parts]."""
+    """Returns the power of 3 of each edge in the code of each part, 0 if it is not in the part; [edges, parts]."""
     pairs = edges(n)
     powers = np.zeros((len(pairs), part_count(n)), dtype=np.int64)
     for part, points in enumerate(combinations(range(n), min(n, PART))):
@@ -100,13 +100,15 @@ def joined(n: int) -> Words:
 
 def between(n: int) -> Words:
     """Returns `Tables.between`."""
-    found = [sum(1 << e for e, (a, b) in enumerate(edges(n)) if points >> a & points >> b & 1) for points in range(256)]
-    return np.array(found, dtype=np.uint64)
+    edges_between = [
+        sum(1 << e for e, (a, b) in enumerate(edges(n)) if points >> a & points >> b & 1) for points in range(256)
+    ]
+    return np.array(edges_between, dtype=np.uint64)
 
 
 @cache
 def part_classes(n: int) -> Ints:
-    """Returns the class of every colouring of the edges of a part: equal if a renaming of its points maps one to another."""
+    """Returns the class of every colouring of a part: equal if a renaming of its points maps one to the other."""
     pairs = edges(min(n, PART))
     powers = 3 ** np.arange(len(pairs))
     digits = (np.arange(3 ** len(pairs))[:, None] // powers % 3).astype(np.float32)

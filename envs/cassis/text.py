@@ -1,7 +1,7 @@
 """Cassis positions as one line of text.
 
-`.x.../..o./.../../.`: for each point but the last, its edges to the points after it, x for the edges of the player who
-moved first, o for the other's, a dot for an uncoloured one. Who is to move follows from the number of coloured edges.
+`.x.../..o./.../../.`: for each point but the last, its edges to the points after it: x for edges of the player who moved first,
+o for the other player's, a dot for an uncoloured one. The number of coloured edges tells who is to move.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.texts import SIDES, last_player, marked
 
 
 def colours(row: Array, T: Tables) -> list[int]:
-    """Returns what colour each edge has, in order of their numbers: 0 none, 1 player 0's, 2 player 1's."""
+    """Returns the colour of each edge, in order of their numbers: 0 none, 1 player 0's, 2 player 1's."""
     first, second = int(row[0]), int(row[1])
     return [(first >> e & 1) + 2 * (second >> e & 1) for e in range(T.edges)]
 
@@ -43,11 +43,11 @@ def parse_row(text: str, T: Tables) -> Words:
 
 
 def edge_name(text: str) -> str:
-    """Returns the name of the edge that a person means: `0-5` for `5-0`, `05`, `0,5`, `(0, 5)` and `AF`; another text as it is."""
-    found = re.fullmatch(
+    """Returns the name of the edge that a person typed: `0-5` for `5-0`, `05`, `0,5`, `(0, 5)` and `AF`; other texts unchanged."""
+    match = re.fullmatch(
         r"[({\[]?\s*(?:([0-9])\s*[-–—,: ]?\s*([0-9])|([A-Ha-h])\s*[-–—,: ]?\s*([A-Ha-h]))\s*[)}\]]?", text.strip()
     )
-    if found is None:
+    if match is None:
         return text
-    ends = [end if end.isdigit() else str("abcdefgh".index(end.lower())) for end in found.groups() if end]
+    ends = [end if end.isdigit() else str("abcdefgh".index(end.lower())) for end in match.groups() if end]
     return "-".join(sorted(ends))

@@ -1,4 +1,4 @@
-"""Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
+"""Friday: Robinson's fight against hazards, age and pirates (one player). `rules` has rules and rulings, `cards` the cards."""
 
 from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules
@@ -24,9 +24,8 @@ ABOUT = About(
     ),
     observation=(
         "Each kind of card has a number, from 0 in the order of `leafwise.envs.friday.cards.CARDS`, and a code. S are "
-        "Robinson's starting "
-        "cards. W, E, F, N and C are won from "
-        "hazards: wreck, exploring, further exploring, animals, cannibals. G and D are aging cards, normal and difficult."
+        "Robinson's starting cards. W, E, F, N and C are won from hazards: wreck, exploring, further exploring, animals, "
+        "cannibals. G and D are aging cards, normal and difficult."
     ),
     ends="You win when both pirates are beaten. You lose as soon as you must pay a life that you do not have.",
     rewards={
@@ -43,7 +42,7 @@ ABOUT = About(
         "start_life": "life at the start; 0: the life of the level",
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 GAME = Game(
     name="friday",

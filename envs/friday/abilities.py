@@ -1,4 +1,4 @@
-"""Abilities step by step: beginning one, its targets, its draws, and how it ends."""
+"""Abilities step by step: their start, targets, draws and end."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ from leafwise.envs.friday.layout import (
 
 @jit
 def renew_stack(S, j, T):
-    """Makes an empty stack anew: chance picks an aging card first, if there is one; without any card the game is lost."""
+    """Refills an empty stack: chance first picks an aging card, if there is one; without any card the game is lost."""
     if aging_pile(S, j) != ZERO:
         turn_to(S, j, DEAL_AGING)
     elif can_draw(S, j, T):
@@ -84,7 +84,7 @@ def renew_stack(S, j, T):
 
 @jit(inline=True)
 def ask_for_card(S, j, to, T):
-    """Asks chance for a card that goes to the left, the right or the looker's hand; an empty stack is made anew first."""
+    """Asks chance for a card for the left side, the right side or the cards looked at; refills an empty stack first."""
     put(S, j, TO_AT, to)
     turn_to(S, j, DEAL_CARD)
     if S[j, STACK] == ZERO:
@@ -93,7 +93,7 @@ def ask_for_card(S, j, to, T):
 
 @jit
 def begin(S, j, kind, T):
-    """Begins the ability of a kind of card; the acting card is noted already."""
+    """Begins the ability of a kind of card; the acting card is stored already."""
     ability, amount = fact(kind, ABILITY, T), u64(fact(kind, AMOUNT, T))
     acting = kind_in(acting_reference(S, j))
     put(S, j, KIND_AT, u64(ability))
@@ -126,7 +126,7 @@ def use(S, j, slot, T):
 
 @jit
 def aim(S, j, slot, T):
-    """Applies the ability under way to the card in a slot."""
+    """Applies the current ability to the card in a slot."""
     ref = reference(S, j, slot, T)
     kind, side = kind_in(ref), side_in(ref)
     ability = get(S, j, KIND_AT)
@@ -156,7 +156,7 @@ def aim(S, j, slot, T):
 
 @jit
 def draw_more(S, j, T):
-    """Takes the card that the ability under way offers."""
+    """Takes the card that the current ability offers."""
     ability = get(S, j, KIND_AT)
     to = TO_LOOK if ability == SORT else TO_LEFT
     if ability == DRAW:
@@ -167,7 +167,7 @@ def draw_more(S, j, T):
 
 @jit
 def stop(S, j, T):
-    """Ends the ability under way where it may stop."""
+    """Ends the current ability, if it may stop."""
     if get(S, j, KIND_AT) != SORT:
         go_on(S, j, T)
     elif mode(S, j) == OFFER:
@@ -178,7 +178,7 @@ def stop(S, j, T):
 
 @jit
 def put_back_rest(S, j, T):
-    """Puts the cards looked at back on top if their order makes no difference; else the player orders them."""
+    """Puts the cards looked at back on top if their order makes no difference; otherwise the player orders them."""
     cards_left = looked(S, j)
     rest = cards_left
     first = rest & CARD_MASK
@@ -194,9 +194,9 @@ def put_back_rest(S, j, T):
 
 
 @jit
-def pick_looked(S, j, place, T):
+def pick_looked(S, j, index, T):
     """Discards a card that was looked at (ARRANGE), or puts it back on top of the stack (ORDER)."""
-    card = (looked(S, j) >> (CARD_BITS * place)) & CARD_MASK
+    card = (looked(S, j) >> (CARD_BITS * index)) & CARD_MASK
     kind = card - ONE
     put(S, j, LOOKED_AT, without_item(looked(S, j), CARD_BITS, card))
     if mode(S, j) == ARRANGE:
@@ -208,7 +208,7 @@ def pick_looked(S, j, place, T):
 
 @jit(inline=True)
 def receive(S, j, kind, T):
-    """Takes the card that chance has drawn to where it goes, and goes on with what was under way."""
+    """Puts the card that chance has drawn in its place, and continues the current ability."""
     take_top(S, j, kind, T)
     to = get(S, j, TO_AT)
     put(S, j, TO_AT, ZERO)

@@ -1,13 +1,13 @@
-"""The public Fridai engine's player (jgwest), its search on our rules: `fridai:states=2000,info=fair`.
+"""The public Fridai engine's player (jgwest), with its search on our rules: `fridai:states=2000,info=fair`.
 
-The search is greedy best-first with max back-up over everything that is generated. It plays on one deal of the hidden cards: a row
-has three more words, the keys of its stack, its hazard stack and the aging pile. Card number n from the end of a pile is what the
-key and n say, so every line of play meets the same order; a reshuffle on the way draws a new key. The queue knows only the static
-score. Nothing is known of positions met twice.
+The search is greedy best-first with max back-up over all generated positions. It plays on one deal of the hidden cards: a row
+has three more words, the keys of its stack, its hazard stack and the aging pile. The key and n determine card number n from the
+end of a pile, so every line of play meets the same order; a reshuffle draws a new key. The queue uses only the static score.
+Positions that are reached twice are not recognised.
 
-With `info=fair` what is hidden is shuffled before each decision, from a key that depends on nothing but the position, so equal
-positions get equal choices. With `info=clairvoyant` the player deals the cards itself and sees their order, as the source does.
-What differs from the source: our rules (its exceptions are not copied), equal scores are taken last in, first out, and of removal
+With `info=fair` hidden cards are shuffled before each decision, with a key that depends only on the position, so equal
+positions get equal choices. With `info=clairvoyant` the player deals the cards itself and sees their order, as in the source.
+Differences to the source: our rules (its exceptions are not copied), equal scores are taken last in, first out, and of removal
 sets inside the tree the empty one counts too.
 """
 
@@ -76,17 +76,17 @@ S11 = u64(11)
 WON_SCORE = np.int64(2**31 - 1)
 NO_SCORE = np.int64(-(2**62))
 KEPT = 17
-"""Most cards that a removal decision looks at."""
+"""The largest number of cards that a removal decision considers."""
 RESERVE = 4096
-"""Rows that must be free before a position inside the tree is expanded: more than it can have children."""
+"""Free rows required before a position inside the tree is expanded: more than it can have children."""
 LEVELS = 4
 
 COUNT, POPPED, FULL, QUEUED = 0, 1, 2, 3
-"""What `Tree.counts` holds: nodes, positions taken from the queue, whether rows ran out, positions in the queue."""
+"""Indices of `StateTree.counts`: nodes, positions taken from the queue, whether rows ran out, positions in the queue."""
 
 
-class Tree(NamedTuple):
-    """All nodes in the order they were generated, the root first, and the queue."""
+class StateTree(NamedTuple):
+    """All nodes in the order of their generation, the root first, and the queue."""
 
     S: Words
     """[n + LEVELS, ROW_WORDS]: the positions; the last rows are scratch."""
@@ -94,43 +94,43 @@ class Tree(NamedTuple):
     score: Ints
     """Static score; after `back_up` the best score below."""
     path: Ints
-    """The actions that lead from the root to its children, the last lowest, 8 bits each, or the set of cards removed."""
+    """The actions from the root to its children, the last lowest, 8 bits each, or the set of removed cards."""
     heap: Ints
-    """The queue, the first the largest: static score << 32 | node."""
+    """The queue, the largest first: static score << 32 | node."""
     A: Ints
     """[LEVELS, actions]"""
     steps: Ints
-    """[3, LEVELS]: of a decision and those inside its step, how many actions there are, how many were tried, and the path there."""
+    """[3, LEVELS]: for a decision and those inside its step, the number of actions, of tried ones, and the path there."""
     kept: Words
-    """[KEPT]: kinds of the cards that a removal decision looks at, worst first."""
+    """[KEPT]: kinds of the cards that a removal decision considers, worst first."""
     counts: Ints
     stream: Words
-    """[2]: from which reshuffles draw their keys."""
+    """[2]: the stream of keys for reshuffles."""
 
 
 @jit(inline=True)
 def place(key, n):
-    """Returns which of n cards the key of a pile says is next."""
+    """Returns which of n cards comes next by the key of a pile."""
     return u64(np.float64(n) * (np.float64(mix(key + u64(n) * GOLDEN) >> S11) * (1.0 / 9007199254740992.0)))
 
 
 @jit(inline=True)
 def deal(S, j, before, R, T):
-    """Lets the deal decide every chance stage at row j; `before` is the phase that the keys belong to."""
+    """Resolves every chance stage at row j by the deal; `before` is the phase of the keys."""
     if phase(S, j) != before:
         S[j, HAZARD_KEY] = next_u64(R)
     while mode(S, j) <= DEAL_CARD:
-        here = mode(S, j)
+        mode_now = mode(S, j)
         word = open_outcomes(S, j, T)
         key = S[j, STACK_KEY]
-        if here == DEAL_HAZARD:
+        if mode_now == DEAL_HAZARD:
             key = S[j, HAZARD_KEY]
-        elif here == DEAL_AGING:
+        elif mode_now == DEAL_AGING:
             key = S[j, AGING_KEY]
-        pirates = here == DEAL_PIRATE
+        pirates = mode_now == DEAL_PIRATE
         n = np.int64(count_bits(word)) if pirates else count_of(digest(word, T))
         resolve(S, j, pick(word, place(key, n), pirates, T), T)
-        if here == DEAL_AGING:
+        if mode_now == DEAL_AGING:
             S[j, STACK_KEY] = next_u64(R)
 
 
@@ -147,25 +147,25 @@ def push(tree, node, score):
 
 @jit(inline=True)
 def pop(tree):
-    """Takes the last of the nodes with the highest score."""
+    """Takes the latest of the nodes with the highest score from the queue."""
     tree.counts[QUEUED] -= 1
-    heap, n, place = tree.heap, tree.counts[QUEUED], 0
-    found, item = heap[0], heap[n]
-    while 2 * place + 1 < n:
-        child = 2 * place + 1
+    heap, n, slot = tree.heap, tree.counts[QUEUED], 0
+    top, item = heap[0], heap[n]
+    while 2 * slot + 1 < n:
+        child = 2 * slot + 1
         if child + 1 < n and heap[child + 1] > heap[child]:
             child += 1
         if heap[child] <= item:
             break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = item
-    return found & 0xFFFFFFFF
+        heap[slot] = heap[child]
+        slot = child
+    heap[slot] = item
+    return top & 0xFFFFFFFF
 
 
 @jit(inline=True)
 def mean_of_child(tree, node, parent, T):
-    """Returns the mean rating in row `node`: its parent's, which is still to be read off its score, if no card was won or lost."""
+    """Returns the mean rating in row `node`; it is read from the parent's score if no card was won or lost."""
     S, i, before = tree.S, u64(node), u64(parent)
     if in_play(S, i) != in_play(S, before):
         return mean_rating(S, i, T)
@@ -174,24 +174,24 @@ def mean_of_child(tree, node, parent, T):
 
 @jit(inline=True)
 def add_node(tree, node, parent, path, T):
-    """Scores the position in row `node`, which has been dealt to its next decision, and queues it unless it is over."""
+    """Scores the position in row `node`, which is dealt to its next decision, and queues it unless it is over."""
     S, i = tree.S, u64(node)
     tree.parent[node] = parent
     tree.path[node] = path
     tree.counts[COUNT] = node + 1
-    here = mode(S, i)
-    if here == WON:
+    mode_now = mode(S, i)
+    if mode_now == WON:
         tree.score[node] = WON_SCORE
         return
     mean = mean_of_child(tree, node, parent, T)
     tree.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
-    if here != LOST:
+    if mode_now != LOST:
         push(tree, node, tree.score[node])
 
 
 @jit
 def keep_worst(tree, node, T):
-    """Lists the table's cards that fit into the removal points, walking up from the worst; returns how many."""
+    """Lists the table's cards that fit into the removal points, from the worst on; returns their number."""
     S, i = tree.S, u64(node)
     points = np.int64(get(S, i, POINTS_AT))
     n = 0
@@ -209,7 +209,7 @@ def keep_worst(tree, node, T):
 
 @jit
 def remove_set(tree, node, chosen, n, T):
-    """Generates the child in which a set of the kept cards (bits of `chosen`) is removed."""
+    """Generates the child without a set of the kept cards (bits of `chosen`)."""
     S = tree.S
     child = tree.counts[COUNT]
     j = u64(child)
@@ -225,10 +225,11 @@ def remove_set(tree, node, chosen, n, T):
 
 @jit
 def expand_removal(tree, node, T):
-    """Generates a removal decision: at the root every set of the kept cards, below it the one with the least rating.
+    """Generates the children of a removal decision: at the root every set of the kept cards, below it the set with the least
+    rating.
 
-    Of sets with the same cards by kind one is generated. The empty set counts, so below the root the set is that of all kept cards
-    rated 0 or less.
+    Of sets with the same cards by kind only one is generated. The empty set counts too, so below the root it is the set of all
+    kept cards rated 0 or less.
     """
     n = keep_worst(tree, node, T)
     if node != 0:
@@ -249,7 +250,7 @@ def expand_removal(tree, node, T):
 
 @jit
 def expand(tree, node, T):
-    """Generates the children of a decision; an ability and its targets are one step, and so are removals."""
+    """Generates the children of a decision; an ability with its targets is one step, and so are removals."""
     S = tree.S
     if mode(S, u64(node)) == REMOVE:
         expand_removal(tree, node, T)
@@ -269,7 +270,7 @@ def expand(tree, node, T):
         j = u64(child)
         apply_action(S, row, a, j, T)
         path = (paths[level] << 8) | a
-        if mode(S, j) == TARGET:  # which card is a part of the same step
+        if mode(S, j) == TARGET:  # the target belongs to the same step
             row = scratch + u64(level)
             copy_row(S, j, row)
             level += 1
@@ -281,7 +282,7 @@ def expand(tree, node, T):
 
 @jit
 def grow(tree, budget, T):
-    """Takes positions from the queue and expands them until the budget is spent, or nothing is left, or rows run out."""
+    """Expands positions from the queue until the budget is spent, the queue is empty, or rows run out."""
     if tree.counts[COUNT] == 1:
         tree.score[0] = LIFE_WEIGHT * np.int64(life(tree.S, ZERO)) + mean_rating(tree.S, ZERO, T)
         expand(tree, 0, T)
@@ -302,16 +303,16 @@ def grow(tree, budget, T):
 
 @jit
 def back_up(tree):
-    """Gives every inner node the highest score of its children; children come after their parents."""
+    """Gives every inner node the highest score of its children, which come after their parents."""
     for node in range(tree.counts[COUNT] - 1, 0, -1):
         parent = tree.parent[node]
         if parent > 0 and tree.score[node] > tree.score[parent]:
             tree.score[parent] = tree.score[node]
 
 
-def make_tree(rows: int) -> Tree:
-    """Returns an empty tree with room for so many nodes; memory is taken as it is filled."""
-    return Tree(
+def make_tree(rows: int) -> StateTree:
+    """Returns an empty tree with room for `rows` nodes; memory is touched as it fills."""
+    return StateTree(
         S=np.empty((rows + LEVELS, ROW_WORDS), dtype=np.uint64),
         parent=np.empty(rows, dtype=np.int32),
         score=np.empty(rows, dtype=np.int64),
@@ -325,10 +326,10 @@ def make_tree(rows: int) -> Tree:
     )
 
 
-def larger(tree: Tree) -> Tree:
+def larger(tree: StateTree) -> StateTree:
     """Returns the tree with room for twice as many nodes."""
     bigger = make_tree(2 * len(tree.parent))
-    for name in Tree._fields:
+    for name in StateTree._fields:
         old = getattr(tree, name)
         getattr(bigger, name)[: len(old)] = old
     return bigger
@@ -338,12 +339,12 @@ STATES = 2000
 MOST_STATES = 10_000_000
 INFOS = ("fair", "clairvoyant")
 SEARCH_SALT = 0x5851F42D4C957F2D
-"""Makes the shuffles inside a search other ones than those of the game."""
+"""Makes the shuffles of a search differ from those of the game."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a search found."""
+class SearchResult:
+    """The result of a search."""
 
     actions: tuple[str, ...]
     """The best step: one action, or an ability with its targets, or a removal and its end."""
@@ -357,8 +358,8 @@ class Found:
     seconds: float
 
 
-class Cards:
-    """A deal of everything hidden: keys of the stack, the hazards and the aging pile, and a stream for later shuffles."""
+class HiddenDeal:
+    """A deal of all hidden cards: keys of the stack, the hazards and the aging pile, and a stream for later shuffles."""
 
     def __init__(self, seed: int) -> None:
         self.stream = new_stream(seed)
@@ -366,7 +367,7 @@ class Cards:
             self.keys = np.array([next_u64(self.stream) for _ in range(3)], dtype=np.uint64)
 
     def settle(self, state: State, before: State) -> State:
-        """Returns the next decision (or end) after `state`, dealt; `before` is the decision that led there."""
+        """Returns the next decision (or the end) after `state`; `before` is the decision that led there."""
         T, row = state.game.thread_tables, self.row(state)
         with np.errstate(over="ignore"):
             deal(row, np.uint64(0), phase(self.row(before), np.uint64(0)), self.stream, T)
@@ -379,14 +380,14 @@ class Cards:
 
 
 class BestFirst:
-    """The search: `states` positions are taken from the queue, one after another. One instance serves one thread."""
+    """The search: it expands `states` positions from the queue. One instance serves one thread."""
 
     def __init__(self, game: Game, states: int) -> None:
         self.game, self.states = game, need_in(states, Range(1, MOST_STATES), "states", kind=int)
         self._T = game.tables()
         self._tree = make_tree(2**18 + 8 * states)
 
-    def __call__(self, state: State, cards: Cards) -> Found:
+    def __call__(self, state: State, cards: HiddenDeal) -> SearchResult:
         """Searches a decision on one deal of the hidden cards."""
         start = time.perf_counter()
         tree = self._tree
@@ -404,14 +405,14 @@ class BestFirst:
         kept = [int(kind) for kind in tree.kept[: keep_worst(tree, 0, self._T)]] if is_removal(state) else None
         first = np.flatnonzero(tree.parent[1:n] == 0) + 1
         scores = {step(state, int(tree.path[k]), kept): int(tree.score[k]) for k in first}
-        if not scores:  # a doubling was begun that no card is worth: the filters leave nothing
+        if not scores:  # a doubling has begun without a worthwhile target: the filters leave nothing
             scores = {(state.legal_names[0],): int(state.value(self.game.score("blend")))}
         best = max(scores, key=scores.__getitem__)
-        spent = time.perf_counter() - start
-        return Found(best, scores[best], scores, int(tree.counts[POPPED]), n - 1, spent)
+        seconds = time.perf_counter() - start
+        return SearchResult(best, scores[best], scores, int(tree.counts[POPPED]), n - 1, seconds)
 
     def stop(self) -> None:
-        """Ends the running search soon, with what is known so far. Callable from any thread."""
+        """Ends the running search soon, with the results so far. Callable from any thread."""
         self._T.stop[0] = 1
 
 
@@ -421,30 +422,32 @@ def is_removal(state: State) -> bool:
 
 
 def step(state: State, path: int, kept: list[int] | None) -> tuple[str, ...]:
-    """Returns the names of the actions that a path from the root stands for; `kept` are the kinds of a removal's sets."""
+    """Returns the names of the actions of a path from the root; `kept` are the kinds of a removal's sets."""
     names = state.game.actions
     if kept is None:
-        found = [names[path & 255]]
+        actions = [names[path & 255]]
         while path >> 8:
             path >>= 8
-            found.append(names[path & 255])
-        return tuple(reversed(found))
-    found = []
+            actions.append(names[path & 255])
+        return tuple(reversed(actions))
+    actions = []
     for kind in sorted(kind for k, kind in enumerate(kept) if path >> k & 1):
         slot = next(slot for slot, card in enumerate(table_cards(state.row)) if card[0] == kind)
-        found.append(f"card{slot}")
-        state = state.play(found[-1])
-    return (*found, "end")
+        actions.append(f"card{slot}")
+        state = state.play(actions[-1])
+    return (*actions, "end")
 
 
 class Fridai(ByName):
     """Plays the best step of the search, action by action."""
 
-    def __init__(self, search: Callable[[State, Cards], Found], info: str = "fair", name: str = "fridai") -> None:
+    def __init__(
+        self, search: Callable[[State, HiddenDeal], SearchResult], info: str = "fair", name: str = "fridai"
+    ) -> None:
         need_among(info, INFOS, "info")
         self.name, self.info, self.search = name, info, search
         self._step: list[tuple[State, str]] = []
-        self._cards = Cards(0)
+        self._cards = HiddenDeal(0)
         self._before: State | None = None
 
     def choose(self, state: State) -> int:
@@ -456,18 +459,18 @@ class Fridai(ByName):
         self._step = []
         if len(state.legal_actions) == 1:
             return state.legal_actions[0]
-        cards = self._cards if self.info == "clairvoyant" else Cards(crc32(state.row.tobytes()))
-        then = state
+        cards = self._cards if self.info == "clairvoyant" else HiddenDeal(crc32(state.row.tobytes()))
+        position = state
         for action in self.search(state, cards).actions:
-            self._step.append((then, action))
-            then = then.play(action)
+            self._step.append((position, action))
+            position = position.play(action)
         return state.game.action(self._step[0][1])
 
     def dealer(self, seed: int) -> Callable[[State], State] | None:
-        """Returns what deals a game that this player must see the cards of; None for a fair player."""
+        """Returns a function that deals a game whose cards this player sees; None for a fair player."""
         if self.info == "fair":
             return None
-        self._cards, self._before, self._step = Cards(seed), None, []
+        self._cards, self._before, self._step = HiddenDeal(seed), None, []
         return lambda state: self._cards.settle(state, self._before or state)
 
 

@@ -7,7 +7,7 @@ from time import perf_counter, process_time
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.players import play_out
-from leafwise.envs.friday.baselines import STATES, BestFirst, Cards, Found, Fridai
+from leafwise.envs.friday.baselines import STATES, BestFirst, Fridai, HiddenDeal, SearchResult
 from leafwise.envs.registry import game as find_game
 
 FRIDAI_POSITIONS = {
@@ -24,36 +24,36 @@ FRIDAI_POSITIONS = {
 
 
 def measure(text: str, seconds: float) -> tuple[float, float]:
-    """Returns positions taken from the queue, and scored, per second of processor time: the best of searches for `seconds`."""
+    """Returns positions expanded, and scored, per second of processor time: the best rates of searches for `seconds`."""
     game = find_game("friday")
     search, state = BestFirst(game, 20_000), game.parse(text)
-    search(state, Cards(0))  # loads the machine code and touches the memory
+    search(state, HiddenDeal(0))  # compiles or loads the code, and touches the memory
     expanded = generated = 0.0
     start, seed = perf_counter(), 0
     while seed == 0 or perf_counter() < start + seconds:
         seed += 1
         before = process_time()
-        found = search(state, Cards(seed))
-        spent = process_time() - before
-        expanded, generated = max(expanded, found.expanded / spent), max(generated, found.generated / spent)
+        result = search(state, HiddenDeal(seed))
+        duration = process_time() - before
+        expanded, generated = max(expanded, result.expanded / duration), max(generated, result.generated / duration)
     return expanded, generated
 
 
 def whole_games(games: int) -> float:
-    """Returns positions taken from the queue per second of processor time, over whole games of `fridai` from their starts."""
+    """Returns positions expanded per second of processor time, over whole games of `fridai`."""
     game = find_game("friday")
-    own = BestFirst(game, STATES)
+    search_once = BestFirst(game, STATES)
     expanded = 0
 
-    def search(state: State, cards: Cards) -> Found:
+    def search(state: State, cards: HiddenDeal) -> SearchResult:
         nonlocal expanded
-        found = own(state, cards)
-        expanded += found.expanded
-        return found
+        result = search_once(state, cards)
+        expanded += result.expanded
+        return result
 
     fridai = Fridai(search)
     before = 0.0
-    for seed in range(games + 1):  # the first loads the machine code
+    for seed in range(games + 1):  # the first game compiles or loads the code
         if seed == 1:
             expanded, before = 0, process_time()
         stream = new_stream(seed)
@@ -64,8 +64,8 @@ def whole_games(games: int) -> float:
 def bench_baselines(seconds: float) -> dict[str, float]:
     """Returns rates by position, per second of processor time.
 
-    Keys are `fridai/POSITION expanded/s` and `generated/s`, and `fridai/games expanded/s`, of whole games with all that is around
-    their searches, each of 2,000 positions.
+    Keys are `fridai/POSITION expanded/s` and `generated/s`, and `fridai/games expanded/s` for whole games, with everything
+    around their searches of 2,000 positions each.
     """
     rates = {}
     for name, text in FRIDAI_POSITIONS.items():

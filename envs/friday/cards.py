@@ -1,6 +1,6 @@
 """The cards of Friday as data: kinds of fighting cards, hazards and pirates.
 
-A kind is a set of cards that play alike. Its name is that of its first card in the order of the printed lists: S starting
+A kind is a set of cards with the same rules. Its name is that of its first card in the order of the printed lists: S starting
 cards, W E F N C knowledge cards (named after their hazard: wreck, exploring, further, animals, cannibals), G and D normal and
 difficult aging cards. A knowledge card and the hazard on its other half have the same name.
 """
@@ -26,13 +26,13 @@ class Card(NamedTuple):
     hunger: int = 0
     """Life to pay at the end of a fight (aging cards)."""
     scared: bool = False
-    """Whether the highest card counts 0."""
+    """Whether it sets the highest card to 0."""
     stop: bool = False
-    """Whether it ends the free draws while it lies on the left."""
+    """Whether it ends the free draws while it is on the left."""
 
     @property
     def words(self) -> str:
-        """What the card does, for people; "" if nothing."""
+        """The effect of the card in words; "" for none."""
         if self.scared:
             return "highest card = 0"
         if self.stop:
@@ -104,11 +104,11 @@ FIRST_DIFFICULT = KINDS - 3
 NAMES = tuple(card.name for card in CARDS)
 KIND = {name: k for k, name in enumerate(NAMES)}
 VERY_STUPID = KIND["G4"]
-"""Used at levels 3 and 4 only."""
+"""Only used at levels 3 and 4."""
 STOP = KIND["G8"]
 
 DOUBLERS = ("E7", "F5", "W7", "E5")
-"""Cards that can double another, by their own ability or by a copied one; one of each in the game."""
+"""Cards that can double another, by their own ability or a copied one; one of each in the game."""
 LOWERERS = ("W9", "W7", "E5")
 """Cards that can lower the phase; one of each in the game."""
 
@@ -133,7 +133,7 @@ HAZARDS = {
 
 
 class Pirate(NamedTuple):
-    """A pirate: free cards and hazard value as printed, and what is special."""
+    """A pirate: free cards and hazard value as printed, and its special rule."""
 
     free: int
     value: int
@@ -154,7 +154,7 @@ PIRATES = (
 )
 """Pirates 1 to 10."""
 AGED, COSTLY, HALF, CROWD, REST = 1, 4, 7, 8, 10
-"""Numbers of the pirates whose words are rules."""
+"""Numbers of the pirates with special rules."""
 
 PHASES = ("green", "yellow", "red", "pirates")
 
@@ -173,6 +173,6 @@ WEIGHTS = {
 
 
 def rating(card: Card) -> int:
-    """Returns a card's printed value and the weight of its ability."""
+    """Returns a card's printed value plus the weight of its ability."""
     weight = WEIGHTS[card.ability][card.amount] if card.ability else 0
     return card.value + weight - card.hunger - 3 * (card.scared or card.stop)

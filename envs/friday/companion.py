@@ -1,6 +1,6 @@
-"""Follows a game of Friday at a table: cards are typed by name, number or first letters as they fall.
+"""Follows a game of Friday at a table: people type cards by name, number or first letters as they fall.
 
-Everything typed goes through the exact rules, so what cannot be is refused with what can, and the piles are counted along.
+Everything typed goes through the exact rules, which count the piles. Impossible input is refused with what is possible.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ DRAWN = {"left": "the card drawn", "right": "the card drawn", "look": "the card 
 
 
 def begin(game: Game, text: str) -> tuple[State, str]:
-    """Returns the start of a level, or the position that a text describes; raises ValueError for an answer that is neither."""
+    """Returns the start of a level, or the position in a text; raises ValueError for anything else."""
     if "=" in text:
         state = game.parse(text)
         check(state)
         return state, f"level {game.options.level}"
-    found = chosen(LEVELS, text.split())
-    if found is None:
+    level = chosen(LEVELS, text.split())
+    if level is None:
         raise UserError(f"expected a level among {', '.join(map(str, HARDNESS))} or a position, got {text!r}")
-    return game.variant(level=int(found.name)).start(), found.words
+    return game.variant(level=int(level.name)).start(), level.words
 
 
 def check(state: State) -> None:
@@ -78,13 +78,13 @@ def asks(state: State) -> str:
     return "the pirate that you fight" if turn == "choose" and number(state.row, "phase") == 3 else ASKS[turn]
 
 
-def own_number(state: State, name: str, place: int) -> int:
+def choice_number(state: State, name: str, place: int) -> int:
     """Returns the number of a pirate, or the place in the list."""
     return int(name[1:]) if value(state.row, "turn") == "pirate" else place
 
 
 def option(state: State, action: int, values: Values) -> str:
-    """Returns what an action leads to; of a fight that is lost, what would best be removed then."""
+    """Returns what an action leads to; for a lost fight, also which cards to remove."""
     words = state.action_words(action)
     if value(state.row, "turn") != "fight":
         return words
@@ -94,8 +94,8 @@ def option(state: State, action: int, values: Values) -> str:
         return words
     kinds, after = [], state.play(action)
     while not after.is_chance and value(after.row, "turn") == "remove":
-        found = values(after)
-        best = max(found, key=lambda a: (found[a], -a))
+        value_by_action = values(after)
+        best = max(value_by_action, key=lambda a: (value_by_action[a], -a))
         if best == END:
             break
         kinds.append(table_cards(after.row)[best - CARD][0])
@@ -105,13 +105,13 @@ def option(state: State, action: int, values: Values) -> str:
 
 
 def notes(state: State) -> tuple[str, ...]:
-    """Returns the odds of the next card, and what ending the fight now would cost."""
+    """Returns the odds of the next card, and the cost of ending the fight now."""
     lines, row, T = [], state.row, state.game.tables()
     if value(row, "turn") == "fight":
         lines.append(cost_line(state))
-    found = chances(row, T)
-    if found:
-        lines.append(f"next card: {odds_line(found)}")
+    next_card = chances(row, T)
+    if next_card:
+        lines.append(f"next card: {odds_line(next_card)}")
     elif value(row, "turn") in ("fight", "target", "offer"):
         aging = sorted(value(row, "aging"))
         lines.append(
@@ -121,7 +121,7 @@ def notes(state: State) -> tuple[str, ...]:
 
 
 def cost_line(state: State) -> str:
-    """Returns what it would take to end the fight now."""
+    """Returns a line about ending the fight now."""
     row, T = state.row, state.game.tables()
     short, hungry = missing(row, T), hunger(row, T)
     if not number(row, "free"):
@@ -133,7 +133,7 @@ def cost_line(state: State) -> str:
 
 
 def ending(state: State) -> str:
-    """Returns what is said of a finished game."""
+    """Returns the message about a finished game."""
     return f"game over, {'won' if state.returns else 'lost'}, final score {state.points:.0f}"
 
 
@@ -146,5 +146,5 @@ COMPANION = Companion(
     ending=ending,
     option=option,
     notes=notes,
-    number=own_number,
+    number=choice_number,
 )

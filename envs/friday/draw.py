@@ -1,4 +1,4 @@
-"""Pictures of Friday: a table in lines for a terminal, and a drawing for SVG and RGB."""
+"""Draws Friday: a table in lines for a terminal, and a drawing for SVG and RGB."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ INK, PAPER, FAINT = "#22313f", "#f4efe3", "#8a8f94"
 PHASE_COLOURS = ("#4f9d69", "#a87a00", "#c0392b", "#2c3e50")
 CARD_WIDTH, CARD_HEIGHT, PER_ROW = 66, 52, 10
 SHOWN = 20
-"""Table cards drawn on each side; more are counted."""
+"""Table cards drawn on each side; more are only counted."""
 
 
 def is_fight(row: Array) -> bool:
-    """Whether a hazard or a pirate is being fought."""
+    """Whether there is a fight against a hazard or a pirate."""
     fought = number(row, "fought")
     return bool(fought) or (len(value(row, "active")) == 1 and value(row, "turn") not in ("choose", "hazard"))
 
 
 def hazard_line(kind: int, row: Array) -> str:
-    """Returns a hazard in words: both halves of its card."""
+    """Returns a hazard in words, with both halves of its card."""
     hazard = HAZARDS[NAMES[kind][0]]
     asked = hazard.values[min(number(row, "phase"), 2)]
     return f"{NAMES[kind]} {hazard.title}: value {asked}, {hazard.free} free; wins {in_words(kind)}"
 
 
-def pirate_line(place: int, row: Array, T: Tables) -> str:
-    """Returns a pirate in words, with what it asks for now."""
-    pirate_number = value(row, "pirates")[place]
-    state = "".join(f" [{name}]" for name in ("beaten", "fought") if place in value(row, name))
+def pirate_line(index: int, row: Array, T: Tables) -> str:
+    """Returns a pirate in words, with its current value."""
+    pirate_number = value(row, "pirates")[index]
+    state = "".join(f" [{name}]" for name in ("beaten", "fought") if index in value(row, name))
     pirate = PIRATES[pirate_number - 1]
-    asked = pirate_values(row, T)[place]
+    asked = pirate_values(row, T)[index]
     words = f", {pirate.words}" if pirate.words else ""
     return f"P{pirate_number}: value {asked}, {pirate.free or 'all'} free{words}{state}"
 
 
 def sides(row: Array, T: Tables) -> tuple[list[str], list[str]]:
-    """Returns the pirates and the hazards revealed in words, with the actions that choose between them."""
+    """Returns the pirates and the revealed hazards in words, with the actions that choose between them."""
     pirates = [f"pirate {pirate_line(place, row, T)}" for place in range(len(value(row, "pirates")))]
     hazards = [f"hazard {hazard_line(kind, row)}" for kind in value(row, "active")]
     if value(row, "turn") == "choose":
@@ -65,22 +65,22 @@ def sides(row: Array, T: Tables) -> tuple[list[str], list[str]]:
 
 
 def chances(row: Array, T: Tables) -> list[tuple[int, float]]:
-    """Returns what the next card of the stack may be: (kind, probability), the likeliest first; [] if it is empty."""
+    """Returns the possible next cards of the stack: (kind, probability), the likeliest first; [] if it is empty."""
     cards = cards_in(figures(row, T).next_cards)
     n = sum(cards.values())
     return sorted(((kind, count / n) for kind, count in cards.items()), key=lambda pair: -pair[1])
 
 
-def odds_line(found: list[tuple[int, float]]) -> str:
+def odds_line(cards: list[tuple[int, float]]) -> str:
     """Returns the likeliest next cards by name, with their probabilities."""
-    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in found[:10])
-    return shown + ", ..." * (len(found) > 10)
+    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in cards[:10])
+    return shown + ", ..." * (len(cards) > 10)
 
 
 def fight_words(row: Array, T: Tables, of: str) -> str:
-    """Returns the total and the value asked for, and how many free cards were drawn `of` how many."""
-    found = figures(row, T)
-    return f"total {found.total} against {found.asked}, free cards {number(row, 'free')}{of}{found.free}"
+    """Returns the total and the required value, and the free cards drawn and allowed, joined by `of`."""
+    numbers = figures(row, T)
+    return f"total {numbers.total} against {numbers.asked}, free cards {number(row, 'free')}{of}{numbers.free}"
 
 
 def slot_lines(row: Array) -> list[str]:
@@ -101,7 +101,8 @@ def points(row: Array, T: Tables) -> float:
 
 
 def to_board(row: Array, T: Tables) -> str:
-    """Returns the table in lines: piles, hazards or pirates, the fight, and the chances of the next card."""
+    """Returns the table in lines: piles, hazards or pirates, the fight, and the odds of the next card."""
+    # Life, pirates and piles.
     turn, top, bottom = value(row, "turn"), value(row, "top"), value(row, "bottom")
     lines = [f"life {number(row, 'life')}/{int(T.max_life)}   phase {value(row, 'phase')}"]
     pirates, hazards_here = sides(row, T)
@@ -114,6 +115,8 @@ def to_board(row: Array, T: Tables) -> str:
         lines.append(
             "known          " + "; ".join(f"{where} {' '.join(NAMES[k] for k in ks)}" for where, ks in places if ks)
         )
+
+    # Hazards, the fight and the table.
     lines += hazards_here
     if is_fight(row):
         lines.append(f"fight: {fight_words(row, T, '/')}")
@@ -151,12 +154,13 @@ def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, in
     more = f" (+{len(cards) - SHOWN})" if len(cards) > SHOWN else ""
     canvas.text(16, y, name + more, size=13, colour=FAINT, anchor="start")
     for k, (slot, kind, used, by) in enumerate(cards[:SHOWN]):
-        place = k % PER_ROW, k // PER_ROW
-        card_box(canvas, 16 + place[0] * (CARD_WIDTH + 7), y + 12 + place[1] * (CARD_HEIGHT + 6), slot, kind, used, by)
+        cell = k % PER_ROW, k // PER_ROW
+        card_box(canvas, 16 + cell[0] * (CARD_WIDTH + 7), y + 12 + cell[1] * (CARD_HEIGHT + 6), slot, kind, used, by)
 
 
 def draw(row: Array, T: Tables) -> Canvas:
     """Returns a drawing of a row."""
+    # The head: phase and life.
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
     phase = number(row, "phase")
     canvas.box(0, 0, WIDTH, 40, fill=PHASE_COLOURS[phase])
@@ -165,6 +169,8 @@ def draw(row: Array, T: Tables) -> Canvas:
     canvas.text(WIDTH - 16, 20, f"life {life} of {int(T.max_life)}", size=18, colour="#ffffff", anchor="end")
     for k in range(int(T.max_life)):
         canvas.disc(200 + 16 * k, 20, 5, fill="#ffffff" if k < life else "#3b3b3b")
+
+    # Piles, and the odds of the next card.
     for k, (name, title) in enumerate(PILE_TITLES.items()):
         x = 16 + 112 * k
         canvas.box(x, 52, 100, 54, fill="#e3dac6", edge=INK, radius=6)
@@ -176,6 +182,8 @@ def draw(row: Array, T: Tables) -> Canvas:
         canvas.text(590, y + 7, TITLES[kind], size=10, anchor="start")
         canvas.box(680, y, max(2, 30 * p), 12, fill="#7fb3d5")
         canvas.text(WIDTH - 16, y + 7, f"{100 * p:.0f} %", size=11, anchor="end")
+
+    # Pirates, hazards and the fight.
     top = 128
     pirates, revealed_here = sides(row, T)
     for words, colour in [(p, INK) for p in pirates] + [(h, PHASE_COLOURS[min(phase, 2)]) for h in revealed_here]:
@@ -186,9 +194,11 @@ def draw(row: Array, T: Tables) -> Canvas:
         if row[DOWN]:
             words += f", face down: {pile_text(value(row, 'down'))}"
         canvas.text(16, 214, words, size=16, anchor="start")
+
+    # The table, and what to do.
     for side, name in enumerate(("left", "right")):
-        here = [(slot, kind, used, by) for slot, (kind, s, used, by) in enumerate(table_cards(row)) if s == side]
-        side_of_table(canvas, 240 + 140 * side, name, here)
+        cards = [(slot, kind, used, by) for slot, (kind, s, used, by) in enumerate(table_cards(row)) if s == side]
+        side_of_table(canvas, 240 + 140 * side, name, cards)
     looked = value(row, "look")
     acting = value(row, "acting")
     foot = QUESTIONS.get(value(row, "turn"), f"chance: {value(row, 'turn')}")

@@ -1,19 +1,19 @@
-"""What learners see of Friday: first the observation, then what networks with a sparse first layer see.
+"""What learners see of Friday: first the observation, then the sparse features.
 
-The observation has counts of every pile, the table, the fight and the step under way.
+The observation has counts of every pile, the table, the fight and the current step.
 
-A sparse feature says that a pile holds so many cards of a kind. Piles: all that Robinson has in play, stack, discard, the table
-(left, left used, right, right used), hazard stack, hazard discard, aging pile. Then the kinds of single cards: the next one if
-known, the other known ones on top and at the bottom, those doubled, those looked at. Life by phase; pirates to be beaten, fought,
-and both together; the step under way; the hazards revealed or fought by phase; what the total lacks by free cards left; hazards
-left by phase; the ability under way; removal points.
+A sparse feature stands for a number of cards of a kind in a pile. Piles: all that Robinson has in play, stack, discard, the
+table (left, left used, right, right used), hazard stack, hazard discard, aging pile. Then come the kinds of single cards: the
+next one if known, other known ones on top and at the bottom, doubled ones, those looked at. Then life by phase; pirates
+unbeaten, fought, and both together; the current step; the hazards revealed or fought by phase; the lack of the total by free
+cards left; hazards left by phase; the current ability; removal points.
 
-Sums, in steps: mean value and mean rating of Robinson's cards by phase; how many they are; number and mean value of the stack;
-aging cards left by phase; what the total lacks when the free cards left bring the stack's mean each, and life less that; the
-cards that must be paid against the pirates to come if every card is the mean one, of the harder pirate, of both, and life less
-those; the red values of the hazards not beaten; the most life there can be, which with the aging pile tells the level.
+Sums, in steps: mean value and mean rating of Robinson's cards by phase; their number; number and mean value of the stack; aging
+cards left by phase; the lack of the total if the free cards left bring the stack's mean, and life minus that; the cards to pay
+against the remaining pirates if every card is the mean one, for the harder pirate, for both, and life minus those; the red
+values of unbeaten hazards; the largest possible life, which with the aging pile determines the level.
 
-How often abilities were used (`uses`), the order of the cards known at the bottom and cards face down are left out.
+The number of abilities used (`uses`), the order of known cards at the bottom and face-down cards are left out.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ from leafwise.envs.friday.layout import (
     ONE,
     PIRATE_AT,
     POINTS_AT,
+    PRESENT_BITS,
     RED,
     SECOND_PIRATE_AT,
     SHIFTS,
     STACK,
     STEPS_AT,
-    THERE,
     TOP_AT,
     USES_AT,
     ZERO,
@@ -117,7 +117,7 @@ DOUBLES_END = SEQUENCES_END + 6
 PIRATES_END = DOUBLES_END + 20
 MODES_END = PIRATES_END + 13
 MOST_RED = 198
-"""Red values of all hazards: what the tenth pirate may ask for; no deck scores as much."""
+"""Red values of all hazards: the largest value of the tenth pirate; no deck scores as much."""
 NUMBERS_SEEN = (
     ("life", 0, 31, "life left"),
     ("phase", 0, 3, "0 green, 1 yellow, 2 red, 3 pirates"),
@@ -142,18 +142,19 @@ NUMBERS_SEEN = (
     ("second pirate's value", 0, MOST_RED, "points needed against the second pirate"),
     ("acting side", 0, 1, "side of the acting card: 0 left, 1 right"),
 )
-"""What `observe` writes last: name, least, most, and what it is."""
+"""The last numbers of an observation: name, least, most, and meaning."""
 OBSERVED = MODES_END + len(NUMBERS_SEEN)
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
-    """Returns a Box float32 [356], every cell a whole number within bounds of its own.
+    """Returns a Box float32 [356] of whole numbers, each with its own bounds.
 
     Counts by kind (in the order of `cards.CARDS`) of stack, discard, left, left used, right, right used; hazard stack and
     discard by knowledge card; aging pile. Then kinds + 1 (0: none): known cards at the bottom (7) and on top (3) of the stack,
-    cards looked at (3), hazards revealed or fought (2), doubled cards (6). Pirates 1 to 10 to be beaten, and fought; the mode
-    (13). Then life, phase, hazard value, total, free cards, free draws made, abilities used, phases lowered, ability under
-    way, its steps, its card, doubled cards, removal points, lowest kind to remove, both pirates' values, the acting card's side.
+    cards looked at (3), hazards revealed or fought (2), doubled cards (6). Pirates 1 to 10 that are unbeaten, and fought; the
+    mode (13). Then life, phase, hazard value, total, free cards, free draws made, abilities used, phases lowered, the current
+    ability, its steps, its card, doubled cards, removal points, lowest kind to remove, both pirates' values, the acting card's
+    side.
     """
     import gymnasium as gym
 
@@ -170,7 +171,7 @@ PILE_WORDS = {
     "left": "on the left of the table, ability not used", "left used": "on the left of the table, ability used",
     "right": "on the right of the table, ability not used", "right used": "on the right of the table, ability used",
 }  # fmt: skip
-"""Robinson's cards by where they are: name -> in words."""
+"""Places of Robinson's cards: name -> in words."""
 MODES = (
     "deal a pirate", "deal an aging card", "deal a hazard", "deal a card", "choose a hazard", "fight", "choose a target",
     "draw for an ability", "discard a card looked at", "put back cards looked at", "remove", "won", "lost",
@@ -178,7 +179,7 @@ MODES = (
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `observe` writes."""
+    """Returns the labels of the numbers that `observe` writes."""
     every = tuple(card.name for card in CARDS)
     hazards, aging = every[FIRST_KNOWLEDGE:FIRST_AGING], every[FIRST_AGING:]
 
@@ -222,14 +223,14 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
 
 @jit
 def see_kinds(O, e, column, word, first, last, T):
-    """Writes how many cards of the kinds first..last-1 a word counts."""
+    """Writes the counts of the kinds first..last-1 in a counts word."""
     for kind in range(first, last):
         O[e, column + kind - first] = copies_in(word, u64(kind), T)
 
 
 @jit
 def see_items(O, e, column, n, items, bits, low):
-    """Writes n fields of so many bits, without the lowest `low`."""
+    """Writes n fields of `bits` bits, without the lowest `low` bits."""
     for k in range(n):
         O[e, column + k] = ((items >> (bits * u64(k))) & ((ONE << bits) - ONE)) >> low
 
@@ -257,9 +258,9 @@ def observe(S, i, O, e, T):
             number = np.int64(pirates[k])
             O[e, DOUBLES_END - 1 + number] = ONE - ((beaten >> u64(k)) & ONE)
             O[e, DOUBLES_END + 9 + number] = (fought >> u64(k)) & ONE
-    here = mode(S, i)
-    O[e, PIRATES_END + np.int64(here)] = 1.0
-    fighting = fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and here != CHOOSE)
+    mode_now = mode(S, i)
+    O[e, PIRATES_END + np.int64(mode_now)] = 1.0
+    fighting = fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and mode_now != CHOOSE)
     acting = get(S, i, ACTING_AT)
     numbers = (
         f32(life(S, i)),
@@ -285,40 +286,40 @@ def observe(S, i, O, e, T):
 
 
 OF_KINDS = (*range(PILES_END, DOUBLES_END), MODES_END + 10)
-"""Entries of `observe` that are a kind + 1: cards whose places are known, doubled ones, the acting card."""
+"""Entries of `observe` with a kind + 1: cards in known places, doubled ones, the acting card."""
 ONEHOT = OBSERVED + len(OF_KINDS) * KINDS
 
 
 def onehot_space(options: Options) -> gym.spaces.Box:
-    """Returns a Box float32 [1192]: the observation, but 1 for any kind, and after it each kind as 0 and 1."""
+    """Returns a Box float32 [1192]: the observation with 1 for any kind, followed by each kind as one-hot numbers."""
     import gymnasium as gym
 
-    own = observation_space(options)
-    high = np.concatenate([own.high, np.ones(ONEHOT - OBSERVED, dtype=np.float32)])
+    base = observation_space(options)
+    high = np.concatenate([base.high, np.ones(ONEHOT - OBSERVED, dtype=np.float32)])
     high[list(OF_KINDS)] = 1
-    return gym.spaces.Box(np.concatenate([own.low, np.zeros(ONEHOT - OBSERVED, dtype=np.float32)]), high)
+    return gym.spaces.Box(np.concatenate([base.low, np.zeros(ONEHOT - OBSERVED, dtype=np.float32)]), high)
 
 
 def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `onehot_as` writes."""
+    """Returns the labels of the numbers that `onehot_as` writes."""
     names = [name for group in labels(options)[""] for name in group.names]
-    told = list[Labels]()
+    groups = list[Labels]()
     for known, entries in groupby(range(OBSERVED), key=OF_KINDS.__contains__):
-        here = tuple(names[k] for k in entries)
+        entry_names = tuple(names[k] for k in entries)
         meaning = (
             "1 if there is such a card and its kind is known; the entries below say which kind"
             if known
             else "as in the default observation"
         )
-        told.append(Labels(here, meaning, "as in the default observation"))
+        groups.append(Labels(entry_names, meaning, "as in the default observation"))
     kinds = tuple(f"{names[k]}: {card.name}" for k in OF_KINDS for card in CARDS)
     cards = f"for each of entries {PILES_END} to {DOUBLES_END - 1}, then for {OF_KINDS[-1]}"
-    return {"": (*told, Labels(kinds, "1 for the card's kind", f"kinds {CARDS[0].name} to {CARDS[-1].name} {cards}"))}
+    return {"": (*groups, Labels(kinds, "1 for the card's kind", f"kinds {CARDS[0].name} to {CARDS[-1].name} {cards}"))}
 
 
 @jit
 def onehot_as(S, i, player, O, e, T):
-    """Writes what `observe` does, but 1 for any kind, and after it which kind it is."""
+    """Writes what `observe` does with 1 for any kind, followed by each kind as one-hot numbers."""
     observe(S, i, O, e, T)
     O[e, OBSERVED:] = 0.0
     for n in range(len(OF_KINDS)):
@@ -332,7 +333,7 @@ PILE = KINDS * COPIES
 PILES = 10
 NUMBERS = len(PIRATES) + 1
 MARGIN, FREE = 20, 8
-"""Points above or below the value that are told apart, and free cards left."""
+"""Largest distinguished difference of the total from the value, and number of distinguished free cards left."""
 NEXT = PILES * PILE
 TWICE = NEXT + KINDS
 SEEN = TWICE + KINDS
@@ -348,7 +349,7 @@ ABILITY = LEFT_OVER + 4 * 31
 POINTS = ABILITY + 11
 LATER = POINTS + 32
 STRENGTH = 64
-"""Mean values and ratings are told apart in tenths, from -2 on."""
+"""Mean values and ratings in tenths, from -2 on."""
 VALUES = LATER + KINDS
 RATINGS = VALUES + 4 * STRENGTH
 OWNED = RATINGS + 4 * STRENGTH
@@ -369,29 +370,29 @@ MOST = 216
 RUN_SHIFTS = np.array([shift for shift, _ in GROUPS], dtype=np.uint64)
 RUN_MASKS = np.array([(1 << bits) - 1 for _, bits in GROUPS], dtype=np.uint64)
 RUN_KINDS = np.array([SHIFTS.index(shift) for shift, _ in GROUPS], dtype=np.int64)
-"""Where each run of fields lies in a word, and its first kind."""
+"""Shift and mask of each run of fields, and its first kind."""
 ALL_RUNS = (0, len(GROUPS))
 HAZARD_RUNS, AGING_RUNS = (HAZARD_GROUPS, AGING_GROUPS), (AGING_GROUPS, len(GROUPS))
-"""The first run and the end of those of all cards, of knowledge cards (hazards), of aging cards."""
+"""First and last run of all cards, of knowledge cards (hazards), of aging cards."""
 
 
 @jit(inline=True)
 def see_run(F, n, first, word, g, T):
-    """Writes a feature for each kind that run g of a word's fields counts; returns how many features there are then.
+    """Writes a feature for each kind in run g of a counts word; returns the new number of features.
 
-    All eight places of the run's table are written, whatever they hold, so that no branch has to be foretold: more features than
-    that follow those of all piles in every position, and are written over what is not one.
+    All eight entries of the run's table are written, whatever they contain, to avoid a branch. At least as many features follow
+    those of all piles in every position, and overwrite the invalid ones.
     """
-    seen = T.bits[u64(COPIES_AT + 256 * g) + ((word >> RUN_SHIFTS[g]) & RUN_MASKS[g])]
+    entries = T.bits[u64(COPIES_AT + 256 * g) + ((word >> RUN_SHIFTS[g]) & RUN_MASKS[g])]
     start = first + RUN_KINDS[g] * COPIES
-    for place in range(8):
-        F[u64(n) + u64(place)] = start + np.int64((seen >> u64(8 * place)) & u64(127))
-    return n + np.int64(count_bits(seen & THERE))
+    for slot in range(8):
+        F[u64(n) + u64(slot)] = start + np.int64((entries >> u64(8 * slot)) & u64(127))
+    return n + np.int64(count_bits(entries & PRESENT_BITS))
 
 
 @jit(inline=True)
 def see_pile(F, n, first, word, runs, T):
-    """Writes a feature for each kind that some runs of a word count; returns how many features there are then."""
+    """Writes a feature for each kind in some runs of a counts word; returns the new number of features."""
     if word:
         for g in range(runs[0], runs[1]):
             n = see_run(F, n, first, word, g, T)
@@ -400,7 +401,7 @@ def see_pile(F, n, first, word, runs, T):
 
 @jit(inline=True)
 def see_list(F, n, first, items, bits, low):
-    """Writes a feature for each kind + 1 from bit `low` of fields of so many bits on; returns how many features there are then."""
+    """Writes a feature for each kind + 1 in fields of `bits` bits, above bit `low`; returns the new number of features."""
     while items:
         card = (items & ((ONE << bits) - ONE)) >> low
         if card:
@@ -412,7 +413,7 @@ def see_list(F, n, first, items, bits, low):
 
 @jit(inline=True)
 def step(first, number, most):
-    """Returns the feature of a whole number, at least 0 and below `most` or else the nearest that is."""
+    """Returns the feature of a whole number, clipped to 0..most - 1."""
     return first + max(0, min(most - 1, int(number)))
 
 
@@ -424,20 +425,20 @@ def mean_tenths(points, count):
 
 @jit(inline=True)
 def see_sums(S, i, F, n, T):
-    """Writes what sums over cards say of the game to come; returns how many features there are then."""
-    # Means and sizes of piles, the hazards not beaten, and the most life
-    now = int(phase(S, i))
+    """Writes the features of sums over cards; returns the new number of features."""
+    # Means and sizes of piles, unbeaten hazards, and the largest life.
+    phase_now = int(phase(S, i))
     cards, stack = digest(in_play(S, i), T), digest(S[i, STACK], T)
-    F[n] = step(VALUES + STRENGTH * now, mean_tenths(value_of(cards), count_of(cards)), STRENGTH)
-    F[n + 1] = step(RATINGS + STRENGTH * now, mean_tenths(rating_of(cards), count_of(cards)), STRENGTH)
+    F[n] = step(VALUES + STRENGTH * phase_now, mean_tenths(value_of(cards), count_of(cards)), STRENGTH)
+    F[n + 1] = step(RATINGS + STRENGTH * phase_now, mean_tenths(rating_of(cards), count_of(cards)), STRENGTH)
     F[n + 2] = step(OWNED, count_of(cards), 64)
     F[n + 3] = step(STACKED, count_of(stack), 64)
     F[n + 4] = step(NEXT_VALUE, mean_tenths(value_of(stack), count_of(stack)), STRENGTH)
-    F[n + 5] = step(AGES + 12 * now, count_of(digest(aging_pile(S, i), T)), 12)
+    F[n + 5] = step(AGES + 12 * phase_now, count_of(digest(aging_pile(S, i), T)), 12)
     F[n + 6] = step(UNBEATEN, rest(S, i, RED, T) // 3, 64)
     F[n + 7] = step(MOST_LIFE, T.max_life, 32)
     n += 8
-    # Once the pirates are dealt: what all cards in play lack against those not beaten
+    # With pirates dealt: the shortfall of all cards in play against the unbeaten ones.
     if get(S, i, SECOND_PIRATE_AT) == ZERO:
         return n
     strength = rating_of(cards) / max(count_of(cards), 1)
@@ -451,7 +452,7 @@ def see_sums(S, i, F, n, T):
 
 @jit
 def active(S, i, F, T):
-    # Cards by their kinds: in play, the stack, the discard pile, what lies on the table, hazards left and away, aging cards
+    # Cards by kind: in play, stack, discard, table, hazards left and away, aging cards.
     n = see_pile(F, 0, 0, in_play(S, i), ALL_RUNS, T)
     n = see_pile(F, n, PILE, S[i, STACK], ALL_RUNS, T)
     n = see_pile(F, n, 2 * PILE, S[i, DISCARD], ALL_RUNS, T)
@@ -462,22 +463,22 @@ def active(S, i, F, T):
     n = see_pile(F, n, 7 * PILE, left, HAZARD_RUNS, T)
     n = see_pile(F, n, 8 * PILE, away, HAZARD_RUNS, T)
     n = see_pile(F, n, 9 * PILE, aging_pile(S, i), AGING_RUNS, T)
-    # Cards that are known on top and at the bottom of the stack, the next one apart
+    # Known cards on top and at the bottom of the stack, the next one separately.
     top = get(S, i, TOP_AT) & CARD_MASK
     n = see_list(F, n, NEXT, top, CARD_BITS, ZERO)
     n = see_list(F, n, LATER, S[i, KNOWN] & ~(CARD_MASK << TOP_AT.shift), CARD_BITS, ZERO)
-    # Cards that were doubled in this fight, and cards that are looked at
+    # Cards doubled in this fight, and cards looked at.
     n = see_list(F, n, TWICE, S[i, DOUBLED], ENTRY_BITS, FOUR)
     n = see_list(F, n, SEEN, looked(S, i), CARD_BITS, ZERO)
-    # Life, the step under way, hazards left, the ability under way, and removal points
-    here, now = mode(S, i), int(phase(S, i))
+    # Life, the current step, hazards left, the current ability, and removal points.
+    mode_now, now = mode(S, i), int(phase(S, i))
     F[n] = LIFE + 32 * now + int(life(S, i))
-    F[n + 1] = MODE + int(here)
+    F[n + 1] = MODE + int(mode_now)
     F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left, T))
     F[n + 3] = ABILITY + int(get(S, i, KIND_AT))
     F[n + 4] = POINTS + int(get(S, i, POINTS_AT))
     n += 5
-    # The pirates: both together while none is beaten, and each of those not beaten and fought
+    # The pirates: both together while none is beaten, and each unbeaten and each fought one.
     beaten, fought = get(S, i, BEATEN_AT), get(S, i, FOUGHT_AT)
     first, second = get(S, i, PIRATE_AT), get(S, i, SECOND_PIRATE_AT)
     if beaten == ZERO:
@@ -491,10 +492,10 @@ def active(S, i, F, T):
         if (fought >> u64(k)) & ONE:
             F[n] = FOUGHT + number
             n += 1
-    # The hazards revealed or fought
+    # The hazards revealed or fought.
     n = see_list(F, n, ACTIVE + KINDS * now, get(S, i, ACTIVE_AT), CARD_BITS, ZERO)
-    # The fight: what the total lacks, as it is and with what the free cards left may bring
-    if fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and here != CHOOSE and here != DEAL_HAZARD):
+    # The fight: the lack of the total, now and with the expected value of the free cards left.
+    if fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and mode_now != CHOOSE and mode_now != DEAL_HAZARD):
         lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))
         free = max(0, min(FREE - 1, free_cards(S, i, T) - free_made(S, i)))
         F[n] = LACK + FREE * (lack + MARGIN) + free
@@ -508,7 +509,7 @@ def active(S, i, F, T):
 
 
 def observed(obs, options: Options):
-    """Returns the features of observations [n, 356], as `active` does, once the pirates are dealt."""
+    """Returns the features of observations [n, 356], as `active` writes them, after the pirates are dealt."""
     ends = np.cumsum([0, *[KINDS] * 6, *[HAZARD_KINDS] * 2, KINDS - FIRST_AGING, 7, 1, 2, 3, 2, 6, 10, 10, 13])
     *piles, left, away, aging, queue, top, upper, looked_at, revealed, twice, beat, fought, modes = (
         obs[:, a:b] for a, b in pairwise(ends)
@@ -523,21 +524,21 @@ def observed(obs, options: Options):
         return np.maximum(np.minimum(amount, most - 1), 0) + first
 
     def each(values):
-        """Returns a factor of counts by kind."""
+        """Returns factors for counts by kind."""
         return np.array(values)[:, None]
 
     def total_of(counts):
         return counts.sum(axis=1)[:, None]
 
     def share(amount, counts):
-        """Returns an amount for each of so many cards, rounded down: amounts may be less than 0, but not by 1000 for a card."""
+        """Returns an amount per card, rounded down; amounts may be negative, but above -1000 per card."""
         cards = np.maximum(total_of(counts), 1)
         return (amount + cards * 1000) // cards - 1000
 
-    # Cards by their kinds, and those that are known, looked at, doubled, revealed or fought
+    # Cards by kind, and known, looked at, doubled, revealed or fought cards.
     play = sum(piles[1:], piles[0])
     kinds, values = np.arange(KINDS), each([card.value for card in CARDS])
-    found = [
+    features = [
         where(counts > 0, np.maximum(counts - 1, 0) % COPIES + (PILE * k + COPIES * shown))
         for k, (counts, shown) in enumerate([
             *((counts, kinds) for counts in (play, *piles)),
@@ -549,32 +550,33 @@ def observed(obs, options: Options):
     for first, cards in (
         (NEXT, top), (LATER, queue), (LATER, upper), (TWICE, twice), (SEEN, looked_at), (now * KINDS + ACTIVE, revealed),
     ):  # fmt: skip
-        found.append(where(cards > 0, cards + first - 1))
-    # Life, the step under way, hazards left, the ability under way, and removal points
-    found += [now * 32 + alive + LIFE, modes @ each(range(13)) + MODE, now * 31 + total_of(left) + LEFT_OVER]
-    found += [number["ability under way"] + ABILITY, number["removal points"] + POINTS]
-    # The pirates
+        features.append(where(cards > 0, cards + first - 1))
+
+    # Life, the current step, hazards left, the current ability, and removal points.
+    features += [now * 32 + alive + LIFE, modes @ each(range(13)) + MODE, now * 31 + total_of(left) + LEFT_OVER]
+    features += [number["ability under way"] + ABILITY, number["removal points"] + POINTS]
+    # The pirates.
     places, ahead = np.arange(1, NUMBERS), total_of(beat)
     last, both = (beat * places).max(axis=1)[:, None], beat @ each(places)
-    found.append(where(ahead == 2, (both - last) * NUMBERS + last + PAIR))
-    found += [where(beat, places + BEAT), where(fought, places + FOUGHT)]
-    # The fight
+    features.append(where(ahead == 2, (both - last) * NUMBERS + last + PAIR))
+    features += [where(beat, places + BEAT), where(fought, places + FOUGHT)]
+    # The fight.
     is_hazard = (revealed[:, [0]] > 0) * (1 - modes[:, [int(CHOOSE)]]) * (1 - modes[:, [int(DEAL_HAZARD)]])
     fights = np.maximum(total_of(fought), is_hazard)
     free = np.maximum(number["free cards"] - number["free draws made"], 0)
     lack = clipped(0, lacks + MARGIN, 2 * MARGIN + 1)
     short = lacks - share((piles[0] @ values) * free, piles[0])
-    found.append(where(fights, lack * FREE + np.minimum(free, FREE - 1) + LACK))
-    found.append(where(fights, clipped(EXPECTED, short + MARGIN, 2 * MARGIN + 1)))
-    found.append(where(fights, clipped(SPARE_NOW, alive - np.maximum(short, 0) + 32, 64)))
-    # Sums
+    features.append(where(fights, lack * FREE + np.minimum(free, FREE - 1) + LACK))
+    features.append(where(fights, clipped(EXPECTED, short + MARGIN, 2 * MARGIN + 1)))
+    features.append(where(fights, clipped(SPARE_NOW, alive - np.maximum(short, 0) + 32, 64)))
+    # Sums.
     strength, hazards = play @ each([rating(card) for card in CARDS]), left + away
     sides = [HAZARDS[card.name[0]] for card in CARDS[FIRST_KNOWLEDGE:FIRST_AGING]]
     free_rest, red_rest = (
         hazards @ each([side.free for side in sides]),
         hazards @ each([side.values[2] for side in sides]),
     )
-    found += [
+    features += [
         clipped(now * STRENGTH + VALUES, share(play @ values * 10, play) + 20, STRENGTH),
         clipped(now * STRENGTH + RATINGS, share(strength * 10, play) + 20, STRENGTH),
         clipped(OWNED, total_of(play), 64),
@@ -584,7 +586,7 @@ def observed(obs, options: Options):
         clipped(UNBEATEN, red_rest // 3, 64),
         now * 0 + (MOST_LIFE + min(options.most_life, 31)),
     ]
-    # What all cards in play lack against the pirates not beaten, as `shortfall` tells it, in fractions of 64 bits
+    # The shortfall of all cards in play against the unbeaten pirates, as in `shortfall`, in 64-bit floats.
     rests, halves = (places == REST) * 1, np.where(places == HALF, 0.5, 0.0)
     gone = sum(aging_cards(options.level).values()) - total_of(aging)
     frees = np.maximum(free_rest, 1) * rests + np.array([pirate.free for pirate in PIRATES])
@@ -596,8 +598,8 @@ def observed(obs, options: Options):
     needed, harder = cards.sum(axis=1)[:, None], cards.max(axis=1)[:, None]
     spare = alive.astype(np.float64) - needed + 32.0
     for first, amount in ((HARDER, harder), (NEED, needed), (SPARE, spare)):
-        found.append(where(ahead > 0, clipped(first, amount.astype(np.int64), 64)))
-    return found
+        features.append(where(ahead > 0, clipped(first, amount.astype(np.int64), 64)))
+    return features
 
 
 SPARSE = SparseFeatures(

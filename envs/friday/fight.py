@@ -1,4 +1,4 @@
-"""Fights: what hazards and pirates ask for, what the table is worth, and what follows an ability and a fight."""
+"""Fights: the values of hazards and pirates, the score of the table, and what follows an ability or a fight."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ from leafwise.envs.friday.layout import (
 
 @jit(inline=True)
 def pirate(S, i):
-    """Returns the number of the pirate who is fought, 0 for none."""
+    """Returns the number of the pirate in the current fight, 0 for none."""
     fought = get(S, i, FOUGHT_AT)
     if fought == ZERO:
         return ZERO
@@ -105,20 +105,20 @@ def pirate(S, i):
 
 @jit(inline=True)
 def rest(S, i, column, T):
-    """Adds up a column over all hazards that are not beaten, those in the stack and in the discard."""
+    """Returns the sum of a column over all unbeaten hazards, in the stack and in the discard."""
     word = get(S, i, HAZARDS_AT) + get(S, i, AWAY_AT)
     return (sum_of_bytes(word, HALVES_AT, 4, T) >> (COLUMN_BITS * (column - FREE_CARDS))) & 0xFFFF
 
 
 @jit(inline=True)
 def lowerings(S, i):
-    """Counts the cards that lower the phase."""
+    """Returns the number of cards that lower the phase."""
     return count_bits(get(S, i, LOWERED_AT))
 
 
 @jit(inline=True, ignores_leaf=True)
 def free_cards(S, i, T):
-    """Returns the number of free cards of the hazard or pirate that is fought."""
+    """Returns the number of free cards of the current hazard or pirate."""
     number = pirate(S, i)
     if number == ZERO:
         return fact(get(S, i, HAZARD_AT) - ONE, FREE_CARDS, T)
@@ -129,7 +129,7 @@ def free_cards(S, i, T):
 
 @jit(inline=True)
 def pirate_value(S, i, number, T):
-    """Returns what a pirate asks for now."""
+    """Returns the current hazard value of a pirate."""
     if number == cards.REST:
         return rest(S, i, RED, T)
     if number == cards.AGED:
@@ -140,7 +140,7 @@ def pirate_value(S, i, number, T):
 
 @jit(inline=True, ignores_leaf=True)
 def hazard_value(S, i, T):
-    """Returns what the hazard or pirate that is fought asks for."""
+    """Returns the value of the current hazard or pirate."""
     number = pirate(S, i)
     if number != ZERO:
         return pirate_value(S, i, number, T)
@@ -150,10 +150,10 @@ def hazard_value(S, i, T):
 
 @jit(ignores_leaf=True)
 def best(S, i, most, aging, floor, T):
-    """Adds up the highest effective values of plain (0) or aging (1) cards, at most so many, each at least `floor`."""
+    """Returns the sum of the highest effective values of plain (0) or aging (1) cards, at most `most`, each at least `floor`."""
     table, doubled = on_table(S, i), S[i, DOUBLED]
     total = 0
-    left = most
+    remaining = most
     for k in range(19):
         value = 8 - k
         n = np.int64(0)
@@ -163,23 +163,24 @@ def best(S, i, most, aging, floor, T):
         while entries:
             kind = ((entries & ENTRY_MASK) >> u64(4)) - ONE
             if fact(kind, IS_AGING, T) == aging:
-                own = fact(kind, VALUE, T)
-                n += np.int64(2 * own == value) - np.int64(own == value)
+                card_value = fact(kind, VALUE, T)
+                n += np.int64(2 * card_value == value) - np.int64(card_value == value)
             entries >>= ENTRY_BITS
-        taken = min(n, left)
-        left -= taken
+        taken = min(n, remaining)
+        remaining -= taken
         total += taken * max(value, floor)
     return total
 
 
 @jit(ignores_leaf=True)
 def total(S, i, T):
-    """Returns what the face-up cards on the table score in this fight."""
+    """Returns the score of the face-up cards on the table in this fight."""
     sums = digest(on_table(S, i), T)
     number = pirate(S, i)
     scared = (sums >> SCARED_AT) & 3
     if T.scared_once and scared > 1:
         scared = np.int64(1)
+    # Half of the cards count, aging cards first.
     if number == cards.HALF:
         places = (count_of(sums) + 1) >> 1
         aged = (sums >> AGED_AT) & 31
@@ -187,6 +188,7 @@ def total(S, i, T):
             return best(S, i, places, 1, -10, T)
         plain = places - aged
         return best(S, i, aged, 1, -10, T) + best(S, i, plain, 0, -10, T) - best(S, i, min(scared, plain), 0, 0, T)
+    # All cards count, doubled ones twice.
     points = value_of(sums)
     doubled = S[i, DOUBLED]
     while doubled:
@@ -206,7 +208,7 @@ def free_made(S, i):
 
 @jit(inline=True)
 def free_left(S, i, T):
-    """Whether a free card may be drawn; the first must be, even if that loses the game."""
+    """Whether a free card may be drawn; the first one must be, even if that loses the game."""
     made = free_made(S, i)
     stopped = S[i, LEFT] & mask_of(cards.STOP, T)
     return made == 0 or (made < free_cards(S, i, T) and stopped == ZERO and can_draw(S, i, T))
@@ -214,13 +216,13 @@ def free_left(S, i, T):
 
 @jit(inline=True)
 def price(S, i):
-    """Returns what a paid card costs."""
+    """Returns the price of a paid card in life."""
     return TWO if pirate(S, i) == cards.COSTLY else ONE
 
 
 @jit(inline=True)
 def can_pay(S, i, T):
-    """Whether a card may be paid for, no free one being available."""
+    """Whether a card may be paid for, if no free one is available."""
     return life(S, i) >= price(S, i) and can_draw(S, i, T)
 
 
@@ -237,7 +239,7 @@ def can_end(S, i, T):
 
 @jit
 def usable_itself(S, i, ability, doubled, T):
-    """Whether an ability other than copy, of a card that is doubled (1) or not (0), can be used with the table as it is."""
+    """Whether an ability other than copy, of a card that is doubled (1) or not (0), can be used with this table."""
     if ability in (cards.DRAW, cards.SORT):
         return can_draw(S, i, T)
     if ability == cards.PHASE:
@@ -267,7 +269,7 @@ def usable(S, i, ability, doubled, T):
 
 @jit(inline=True)
 def may_be_target(S, i, ref, n, ability, T):
-    """Whether one of n cards of a reference may be the target of the ability under way."""
+    """Whether one of n cards with a reference may be the target of the current ability."""
     acting = acting_reference(S, i)
     if ref == acting and n == ONE:
         return False
@@ -285,16 +287,17 @@ def able_cards(T):
 
 
 @jit
-def offer_cards(S, i, here, A, n, T):
-    """Adds the slots of cards on the table that may be used, aimed at or removed; of cards alike only the first.
+def offer_cards(S, i, mode_now, A, n, T):
+    """Adds the slots of cards on the table that may be used, aimed at or removed; of equal cards only the first.
 
-    Returns how many actions there are then; without an array of actions no more than one is counted.
+    Returns the new number of actions; without an array of actions it stops counting at the first.
     """
     slot = ZERO
     ability, lowest = get(S, i, KIND_AT), get(S, i, FROM_AT)
     points = np.int64(get(S, i, POINTS_AT))
-    if here == IN_FIGHT and (S[i, LEFT] | S[i, RIGHT]) & able_cards(T) == ZERO:
+    if mode_now == IN_FIGHT and (S[i, LEFT] | S[i, RIGHT]) & able_cards(T) == ZERO:
         return n
+    # Sides, kinds, used or not, and how doubled: the order of the slots.
     doubled = S[i, DOUBLED]
     for s in range(2):
         side = u64(s)
@@ -316,24 +319,25 @@ def offer_cards(S, i, here, A, n, T):
                         alike = count_entries(doubled, entry, entry)
                     if alike == ZERO:
                         continue
-                    if here == IN_FIGHT:
-                        own = fact(kind, ABILITY, T)
-                        legal = u == 0 and own > 0 and usable(S, i, own, min(d, 1), T)
-                    elif here == TARGET:
+                    # Cards that are equal in all this share the decision.
+                    if mode_now == IN_FIGHT:
+                        card_ability = fact(kind, ABILITY, T)
+                        legal = u == 0 and card_ability > 0 and usable(S, i, card_ability, min(d, 1), T)
+                    elif mode_now == TARGET:
                         legal = may_be_target(S, i, (code << THREE) | u64(d), alike, ability, T)
                     else:
                         legal = kind >= lowest and fact(kind, COST, T) <= points
                     if legal:
                         if A is None:
                             return n + 1
-                        A[n] = np.int64(slot) + (USE if here == IN_FIGHT else CARD)
+                        A[n] = np.int64(slot) + (USE if mode_now == IN_FIGHT else CARD)
                         n += 1
                     slot += alike
     return n
 
 
 BASICS = u64(2**17 - 1)
-"""The fields of FIGHT that outlast an ability."""
+"""The fields of FIGHT that stay after an ability."""
 
 
 @jit(inline=True)
@@ -345,19 +349,19 @@ def lose(S, j, debt):
 
 @jit(inline=True)
 def pay(S, j, n):
-    """Pays life, a uint64; returns whether there was enough, else the game is lost."""
-    here = life(S, j)
-    if here < n:
+    """Pays life (uint64); returns whether there was enough, otherwise the game is lost."""
+    available = life(S, j)
+    if available < n:
         put(S, j, LIFE_AT, ZERO)
-        lose(S, j, min(n - here, RUIN - ONE))
+        lose(S, j, min(n - available, RUIN - ONE))
         return False
-    put(S, j, LIFE_AT, here - n)
+    put(S, j, LIFE_AT, available - n)
     return True
 
 
 @jit
 def can_act(S, i, T):
-    """Whether a fight leaves a player an action."""
+    """Whether the player has an action in a fight."""
     if free_left(S, i, T) or can_pay(S, i, T) or can_end(S, i, T):
         return True
     return get(S, i, USES_AT) < MAX_USES and offer_cards(S, i, IN_FIGHT, None, 0, T) > 0
@@ -365,7 +369,7 @@ def can_act(S, i, T):
 
 @jit(inline=True)
 def go_on(S, j, T):
-    """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
+    """Ends the current ability and returns to the fight, which is lost if the player has no action."""
     S[j, FIGHT] &= BASICS
     turn_to(S, j, IN_FIGHT)
     if pirate(S, j) != ZERO and not can_act(S, j, T):
@@ -374,7 +378,7 @@ def go_on(S, j, T):
 
 @jit(inline=True)
 def clear_table(S, j):
-    """Forgets the fight; returns the cards that lay on the table."""
+    """Clears the fight; returns the cards that were on the table."""
     table = on_table(S, j)
     for w in range(LEFT, DOWN + 1):
         S[j, w] = ZERO
@@ -384,19 +388,19 @@ def clear_table(S, j):
 
 @jit(inline=True)
 def end_turn(S, j):
-    """Goes on to the next hazard, phase or the pirates."""
+    """Goes on to the next hazard, the next phase, or the pirates."""
     put(S, j, HAZARD_AT, ZERO)
-    here = phase(S, j)
+    next_phase = phase(S, j)
     mode = DEAL_HAZARD
     if get(S, j, HAZARDS_AT) == ZERO:
-        here += ONE
+        next_phase += ONE
         if S[j, HAZARDS] == ZERO:
-            here = THREE
-        if here < THREE:
+            next_phase = THREE
+        if next_phase < THREE:
             S[j, HAZARDS] >>= AWAY_AT.shift
         else:
             mode = CHOOSE
-    put(S, j, PHASE_AT, here)
+    put(S, j, PHASE_AT, next_phase)
     turn_to(S, j, mode)
 
 
@@ -408,7 +412,7 @@ def discard_hazard(S, j, kind, T):
 
 @jit(inline=True)
 def end_hazard(S, j, T):
-    """Settles the fight against a hazard."""
+    """Ends the fight against a hazard."""
     if not pay(S, j, u64(hunger_of(digest(on_table(S, j), T)))):
         return
     missing = hazard_value(S, j, T) - total(S, j, T)
@@ -426,7 +430,7 @@ def end_hazard(S, j, T):
 
 @jit
 def end_pirate(S, j, T):
-    """Settles the fight against a pirate, which is won."""
+    """Ends the fight against a pirate, which is won."""
     pay(S, j, u64(hunger_of(digest(on_table(S, j), T))))
     S[j, DISCARD] += clear_table(S, j)
     beaten = get(S, j, BEATEN_AT) | get(S, j, FOUGHT_AT)

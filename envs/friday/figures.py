@@ -1,4 +1,4 @@
-"""Numbers that people are told of a position and that follow from the rules; pages ask for them where there is no Python."""
+"""Numbers about a position that follow from the rules; pages without Python read them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ ROW = np.uint64(0)
 
 
 class Figures(NamedTuple):
-    """What `write_figures` writes."""
+    """The numbers that `write_figures` writes."""
 
     total: int
-    """What the table scores in the fight, 0 without one."""
+    """The score of the table in the fight, 0 without a fight."""
     asked: int
-    """What the hazard or pirate that is fought asks for."""
+    """The value of the current hazard or pirate."""
     free: int
     """Free cards in this fight."""
     first_pirate: int
-    """What the pirates ask for now, 0 for one that is not known."""
+    """The current values of the pirates, 0 for an unknown one."""
     second_pirate: int
     hunger: int
-    """Life that cards on the table take at the end of the fight."""
+    """Life that cards on the table cost at the end of the fight."""
     next_cards: int
     """Counts of the cards that may be drawn next, as in the row's words of counts."""
     points: int
@@ -63,6 +63,6 @@ def write_figures(S, i, N, T):
 
 def figures(row: Array, T: Tables) -> Figures:
     """Returns the figures of a row."""
-    found = np.zeros(len(Figures._fields), dtype=np.int64)
-    write_figures(row[None], ROW, found, T)
-    return Figures(*found.tolist())
+    numbers = np.zeros(len(Figures._fields), dtype=np.int64)
+    write_figures(row[None], ROW, numbers, T)
+    return Figures(*numbers.tolist())

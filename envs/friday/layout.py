@@ -1,8 +1,8 @@
-"""How a position lies in the words of a row, what the rules look up, and the cards in its piles.
+"""The layout of a row, the tables that the rules read, and the cards in piles.
 
 Six words hold counts of cards by kind, in fields of the same layout: kinds in the order of `cards.CARDS`, each as wide as its
-copies need, 52 bits in all. The hazards are the fields of the knowledge cards alone. Everything else is fields of the last
-four words.
+copies need, 52 bits in all. The hazards are the fields of the knowledge cards alone. The last four words consist of other
+fields.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_DIFFICULT, FIRST_KNOWLEDGE, PIRATES
 
 STACK, DISCARD, HAZARDS, LEFT, LEFT_USED, RIGHT, RIGHT_USED, DOWN, KNOWN, DOUBLED, STATUS, FIGHT = range(12)
-"""Words of a row. STACK counts the known cards too; HAZARDS holds the hazard stack and from bit 30 the hazard discard; the table
-lies in four words, left and right, not used and used; DOWN counts cards turned face-down in this fight."""
+"""Words of a row. STACK also counts the known cards. HAZARDS holds the hazard stack, and from bit 30 the hazard discard. The
+table has four words: left and right, unused and used. DOWN counts cards turned face-down in this fight.
+"""
 WIDTH = 12
 
 WIDTHS = tuple(card.copies.bit_length() for card in CARDS)
@@ -37,48 +38,50 @@ M3 = u64(7)
 CARD_BITS, CARD_MASK = u64(6), u64(63)
 QUEUE_CARDS = 7
 ENTRY_BITS, ENTRY_MASK, ENTRIES = u64(10), u64(1023), 6
-"""DOUBLED holds at most six entries, ascending: kind + 1 (6 bits), side, used, number of the card that doubles (2 bits)."""
+"""DOUBLED has at most six entries, ascending: kind + 1 (6 bits), side, used, number of the card that doubles (2 bits)."""
 
 
-class Field(NamedTuple):
-    """Where something lies in a row."""
+class RowField(NamedTuple):
+    """A field of a row."""
 
     word: np.uint64
     shift: np.uint64
     mask: np.uint64
 
 
-def field(word: int, shift: int, bits: int) -> Field:
-    """Returns the field of so many bits from bit `shift` of a word on."""
-    return Field(u64(word), u64(shift), u64(2**bits - 1))
+def field(word: int, shift: int, bits: int) -> RowField:
+    """Returns the field of `bits` bits that begins at bit `shift` of a word."""
+    return RowField(u64(word), u64(shift), u64(2**bits - 1))
 
 
-def fields(word: int, *bits: int) -> Iterator[Field]:
-    """Yields fields of so many bits, one behind the other, from the lowest bit of a word on."""
+def fields(word: int, *bits: int) -> Iterator[RowField]:
+    """Yields consecutive fields of the given numbers of bits, from the lowest bit of a word on."""
     return (field(word, shift, n) for shift, n in zip(accumulate((0, *bits)), bits, strict=False))
 
 
 HAZARDS_AT, AWAY_AT = fields(HAZARDS, 30, 30)
 """The hazard stack and the hazard discard."""
 QUEUE_AT, TOP_AT = fields(KNOWN, 6 * QUEUE_CARDS, 18)
-"""The kinds (+ 1) of cards known at the bottom of the stack, the next to come lowest, and of those on top."""
+"""The kinds (+ 1) of the known cards at the bottom of the stack, the next one lowest, and of those on top."""
 
 (
     LIFE_AT, DEBT_AT, PHASE_AT, MODE_AT, PIRATE_AT, SECOND_PIRATE_AT, FOUGHT_AT, BEATEN_AT, HAZARD_AT, SECOND_HAZARD_AT, AGING_AT,
     TO_AT,
 ) = fields(STATUS, 5, 6, 2, 4, 4, 4, 2, 2, 6, 6, 11, 2)  # fmt: skip
-"""Life, the life that could not be paid, phase, mode; the pirates' numbers, which of them is fought (0: none), and those beaten,
-one bit each; kinds (+ 1) of the hazards revealed or fought; counts of the aging pile; where a drawn card goes."""
+"""Life, the life that could not be paid, phase, mode; the pirates' numbers, the fought one (0: none), and the beaten ones, a
+bit each; kinds (+ 1) of the hazards revealed or fought; counts of the aging pile; the place of a drawn card.
+"""
 PIRATES_AT, ACTIVE_AT = field(STATUS, 17, 8), field(STATUS, 29, 12)
-"""The pirates together, and the hazards."""
+"""Both pirates in one field, and both hazards."""
 
 FREE_AT, USES_AT, LOWERED_AT, KIND_AT, STEPS_AT, ACTING_AT, LOOKED_AT, POINTS_AT, FROM_AT = fields(
     FIGHT, 7, 7, 3, 4, 2, 10, 18, 5, 6
 )
-"""Free draws made; abilities used; which cards lower the phase; the ability under way, its steps left, its card (kind + 1, side,
-how it is doubled); cards looked at, ascending; removal points; the lowest kind that may still be removed."""
+"""Free draws made; abilities used; the cards that lower the phase; the current ability, its steps left, its card (kind + 1,
+side, how it is doubled); cards looked at, ascending; removal points; the lowest kind that may still be removed.
+"""
 ACTING_BY_AT = field(FIGHT, 23, 3)
-"""Of the acting card how it is doubled alone."""
+"""Only how the acting card is doubled."""
 
 (
     DEAL_PIRATE, DEAL_AGING, DEAL_HAZARD, DEAL_CARD, CHOOSE, IN_FIGHT, TARGET, OFFER, ARRANGE, ORDER, REMOVE, WON, LOST,
@@ -87,7 +90,7 @@ ACTING_BY_AT = field(FIGHT, 23, 3)
 
 TO_LEFT, TO_RIGHT, TO_LOOK, TO_SETUP = ZERO, ONE, TWO, THREE
 EXCHANGE_AGAIN = u64(10)
-"""What an exchange is called from its second card on: it may stop."""
+"""The number of an exchange from its second card on: it may stop."""
 RUIN = u64(63)
 """The debt of a game that is lost because no card could be drawn."""
 MAX_USES = u64(64)
@@ -116,19 +119,19 @@ def put(S, j, field, value):
 
 @jit(inline=True)
 def turn_to(S, j, mode):
-    """Goes on to a mode."""
+    """Sets the mode."""
     put(S, j, MODE_AT, mode)
 
 
 @jit(inline=True)
 def lowest_bit(word):
-    """Returns the number of the lowest bit that is set."""
+    """Returns the position of the lowest set bit."""
     return count_bits((word & (~word + ONE)) - ONE)
 
 
 @jit(inline=True)
 def table_word(side, used):
-    """Returns the word of table cards on a side (0 left, 1 right), not used or used."""
+    """Returns the word of table cards on a side (0 left, 1 right), unused or used."""
     return u64(LEFT) + TWO * side + used
 
 
@@ -159,32 +162,36 @@ def aging_pile(S, i):
     return get(S, i, AGING_AT) << AGING_SHIFT
 
 
-# What the rules look up, in `tables.Tables`.
+# The layout of `tables.Tables`.
 
 VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
-"""Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
+"""Columns of `Tables.cards`; DOUBLER is the index in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
 
 BIAS = 8
-"""Added to each card's value and rating in digests, which makes them positive."""
+"""Added to each card's value and rating in digests, to make them positive."""
 COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36, 41
-"""Where the sums lie in a digest."""
+"""First bits of the sums in a digest."""
 
 
 COLUMN_BITS = 16
-"""Sums of the hazard halves' four columns lie beside one another, so wide each."""
+"""Bits of each of the four columns in sums of hazard halves."""
 
 CARDS_AT = 7 * 256
+"""Layout of `Tables.numbers`: after digests [7, 256] come facts about cards [kinds, 12] and pirates [11, 2], and sums over
+hazards by the bytes of their counts [4, 256].
+"""
 PRINTED_AT = CARDS_AT + 12 * len(CARDS)
 HALVES_AT = PRINTED_AT + 2 * (len(PIRATES) + 1)
 """Where `Tables.numbers` holds, behind digests [7, 256], facts about cards [kinds, 12] and pirates [11, 2], and sums over hazards
 by the bytes of their counts [4, 256]."""
 SHIFTS_AT, MASKS_AT, KINDS_AT, GROUPS_AT, START_AT, COPIES_AT = 0, 64, 128, 192, 240, 243
-"""Where `Tables.bits` holds shift and mask of each kind's field [64 each], the kind that a bit belongs to [64], the fields of plain
-and of aging cards by value + 5 and of cards by ability [3, 16], the counts of stack, hazards and aging pile at the start, and what
-each run of fields counts, as `copies_table` says [runs, 256]."""
+"""Layout of `Tables.bits`: shift and mask of each kind's field [64 each], the kind of each bit [64], the fields of plain and of
+aging cards by value + 5 and of cards by ability [3, 16], the counts of stack, hazards and aging pile at the start, and the
+counts in each run of fields, as in `copies_table` [runs, 256].
+"""
 COPIES = 8
-"""Most cards of a kind."""
-THERE = np.uint64(0x8080808080808080)
+"""The largest number of cards of a kind."""
+PRESENT_BITS = np.uint64(0x8080808080808080)
 """The highest bit of each byte of `copies_table`."""
 
 
@@ -202,7 +209,7 @@ def printed(pirate, column, T):
 
 @jit(inline=True)
 def shift_of(kind, T):
-    """Returns where the field of a kind lies in a counts word."""
+    """Returns the first bit of a kind's field in a counts word."""
     return T.bits[kind]
 
 
@@ -214,7 +221,7 @@ def mask_of(kind, T):
 
 @jit(inline=True)
 def first_kind(word, T):
-    """Returns the first kind that a word counts."""
+    """Returns the first kind in a counts word."""
     return T.bits[np.int64(lowest_bit(word)) + KINDS_AT]
 
 
@@ -230,14 +237,16 @@ def at_start(pile, T):
     return T.bits[START_AT + pile]
 
 
-# Cards in piles: sums over them, the known part of the stack, and cards that come to the table and leave it.
+# Cards in piles: sums over them, the known part of the stack, and cards that enter and leave the table.
 
 BYTE = u64(255)
 
 
 @jit(inline=True)
 def sum_of_bytes(word, first, n, T):
-    """Adds up what tables [n, 256] from a place in `Tables.numbers` on say of the n lowest bytes of a word."""
+    """Returns the sum of table entries for the n lowest bytes of a word; the tables [n, 256] begin at `first` in
+    `Tables.numbers`.
+    """
     total = 0
     for k in range(n):
         total += T.numbers[u64(first + 256 * k) + ((word >> u64(8 * k)) & BYTE)]
@@ -246,7 +255,7 @@ def sum_of_bytes(word, first, n, T):
 
 @jit(inline=True)
 def digest(word, T):
-    """Adds up count, value, rating, life loss, aging and scared cards of all cards counted in a word."""
+    """Returns sums over all cards in a counts word: count, value, rating, life loss, aging and scared cards."""
     return sum_of_bytes(word, 0, 7, T)
 
 
@@ -278,7 +287,7 @@ def one_card(kind, T):
 
 @jit(inline=True)
 def copies_in(word, kind, T):
-    """Returns how many cards of a kind a word counts."""
+    """Returns the number of cards of a kind in a counts word."""
     return (word & mask_of(kind, T)) >> shift_of(kind, T)
 
 
@@ -296,7 +305,7 @@ def unknown(S, i, T):
 
 @jit(inline=True)
 def push_back(S, j, kind, T):
-    """Puts a card below the stack, under those known at the bottom."""
+    """Puts a card below the stack, under the known cards at the bottom."""
     shift = ZERO
     while get(S, j, QUEUE_AT) >> shift:
         shift += CARD_BITS
@@ -306,7 +315,7 @@ def push_back(S, j, kind, T):
 
 @jit
 def put_on_top(S, j, kind, T):
-    """Puts a card that was looked at on top of the stack; with all else known, the bottom is the top."""
+    """Puts a card that was looked at on top of the stack; if all others are known, the bottom is the top."""
     where = TOP_AT if unknown(S, j, T) else QUEUE_AT
     put(S, j, where, (get(S, j, where) << CARD_BITS) | (kind + ONE))
     S[j, STACK] += one_card(kind, T)
@@ -314,7 +323,7 @@ def put_on_top(S, j, kind, T):
 
 @jit(inline=True)
 def next_cards(S, i, T):
-    """Returns the counts of the kinds that may be drawn next: the card known, or all whose order is not."""
+    """Returns the counts of the kinds that may be drawn next: the known card, or all cards of unknown order."""
     known, top = S[i, KNOWN], get(S, i, TOP_AT)
     if not known:
         return S[i, STACK]
@@ -324,7 +333,7 @@ def next_cards(S, i, T):
 
 @jit(inline=True)
 def take_top(S, j, kind, T):
-    """Takes the card that is drawn off the stack."""
+    """Removes the drawn card from the stack."""
     top = get(S, j, TOP_AT)
     if top:
         put(S, j, TOP_AT, top >> CARD_BITS)
@@ -335,13 +344,13 @@ def take_top(S, j, kind, T):
 
 @jit(inline=True)
 def can_draw(S, i, T, discarded=ZERO):
-    """Whether a card can be drawn, after a reshuffle if need be, once so many more cards lie on the discard."""
+    """Whether a card can be drawn, if needed after a reshuffle, with `discarded` more cards on the discard."""
     shuffled = T.reshuffle_only != 0 and S[i, DISCARD] + discarded != ZERO
     return S[i, STACK] != ZERO or aging_pile(S, i) != ZERO or shuffled
 
 
-# A card on the table is named by its reference: kind + 1 (6 bits), side, used, and how it is doubled (3 bits: 0 not, else the
-# number of the card that doubles it + 1). The first 8 bits are its code, which an entry of DOUBLED begins with.
+# A card on the table has a reference: kind + 1 (6 bits), side, used, and how it is doubled (3 bits: 0 not, otherwise the
+# number of the card that doubles it + 1). The first 8 bits are its code, with which an entry of DOUBLED begins.
 
 
 @jit(inline=True)
@@ -361,7 +370,7 @@ def code_of(kind, side, used):
 
 @jit(inline=True)
 def count_entries(doubled, first, last):
-    """Counts the doubled cards whose entries are in first..last."""
+    """Returns the number of doubled cards with entries in first..last."""
     n = ZERO
     while doubled:
         n += u64(first <= doubled & ENTRY_MASK <= last)
@@ -371,13 +380,13 @@ def count_entries(doubled, first, last):
 
 @jit(inline=True)
 def entries_of(doubled, code):
-    """Counts the doubled cards of a code."""
+    """Returns the number of doubled cards with a code."""
     return count_entries(doubled, code << TWO, (code << TWO) | THREE)
 
 
 @jit
 def with_item(items, bits, item):
-    """Adds an item to fields of so many bits, in ascending order."""
+    """Inserts an item into fields of `bits` bits, in ascending order."""
     mask, shift = (ONE << bits) - ONE, ZERO
     while (items >> shift) & mask != ZERO and (items >> shift) & mask < item:
         shift += bits
@@ -387,7 +396,7 @@ def with_item(items, bits, item):
 
 @jit
 def without_item(items, bits, item):
-    """Takes one item away, which must be there."""
+    """Removes one item, which must be there."""
     mask, shift = (ONE << bits) - ONE, ZERO
     while (items >> shift) & mask != item:
         shift += bits
@@ -397,7 +406,7 @@ def without_item(items, bits, item):
 
 @jit(inline=True)
 def entry_of(ref):
-    """Returns the entry of DOUBLED that belongs to a doubled card."""
+    """Returns the entry of DOUBLED for a doubled card."""
     return ((ref >> THREE) << TWO) | ((ref & M3) - ONE)
 
 
@@ -414,7 +423,7 @@ def mark_used(S, j, ref, T):
 
 @jit
 def take_off(S, j, ref, T):
-    """Takes a card off the table, and with it what depends on it."""
+    """Removes a card from the table, with everything that depends on it."""
     kind = kind_in(ref)
     S[j, table_word(side_in(ref), (ref >> THREE) & ONE)] -= one_card(kind, T)
     if ref & M3:
@@ -430,7 +439,7 @@ def take_off(S, j, ref, T):
                 shift += ENTRY_BITS
             rest >>= ENTRY_BITS
         S[j, DOUBLED] = kept
-        if np.int64(get(S, j, ACTING_BY_AT)) == by + 1:  # it doubled the very card that acts
+        if np.int64(get(S, j, ACTING_BY_AT)) == by + 1:  # it doubled the acting card
             put(S, j, ACTING_BY_AT, ZERO)
     if fact(kind, LOWERER, T):
         lowered = get(S, j, LOWERED_AT)
@@ -439,7 +448,7 @@ def take_off(S, j, ref, T):
 
 @jit(inline=True)
 def doubled_reference(doubled, code, before):
-    """Returns the reference of the doubled card of a code with `before` others of it in front; there must be one."""
+    """Returns the reference of a doubled card with a code, after `before` others with this code; there must be one."""
     while True:
         entry = doubled & ENTRY_MASK
         if entry >> TWO == code:
@@ -451,8 +460,8 @@ def doubled_reference(doubled, code, before):
 
 @jit
 def reference(S, i, slot, T):
-    """Returns the reference of the card in a slot: left before right, by kind, not used before used, not doubled first."""
-    seen = ZERO
+    """Returns the reference of the card in a slot; order: left before right, by kind, unused before used, not doubled first."""
+    passed = ZERO
     for s in range(2):
         side = u64(s)
         kinds = S[i, table_word(side, ZERO)] | S[i, table_word(side, ONE)]
@@ -462,20 +471,20 @@ def reference(S, i, slot, T):
             for u in range(2):
                 used = u64(u)
                 n = copies_in(S[i, table_word(side, used)], kind, T)
-                if slot < seen + n:
+                if slot < passed + n:
                     code = code_of(kind, side, used)
                     doubled = S[i, DOUBLED]
                     plain = n - entries_of(doubled, code)
-                    if slot < seen + plain:
+                    if slot < passed + plain:
                         return code << THREE
-                    return doubled_reference(doubled, code, slot - seen - plain)
-                seen += n
+                    return doubled_reference(doubled, code, slot - passed - plain)
+                passed += n
     return ZERO
 
 
 @jit(inline=True)
 def acting_reference(S, i):
-    """Returns the reference of the card whose ability is under way; it is used."""
+    """Returns the reference of the card whose ability is in use; that card is used."""
     acting = get(S, i, ACTING_AT)
     return ((acting >> THREE) << FOUR) | u64(8) | (acting & M3)
 

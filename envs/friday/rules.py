@@ -1,15 +1,15 @@
 """The rules of Friday as functions on rows of twelve words (`layout`).
 
-A row holds what the player knows: which cards lie in every pile, which of them lie where (after "sort" and "below the pile"), the
-table, and the step that is under way. The four kinds of chance are: a pirate, an aging card, a hazard, a card. Rules: Friedemann
-Friese, "Freitag", 2011.
+A row holds what the player knows: the cards in every pile, the known places of cards (after "sort" and "below the pile"), the
+table, and the current step. The four kinds of chance are a pirate, an aging card, a hazard, a card. Rules: Friedemann Friese,
+"Freitag", 2011.
 
-Rulings where the booklet is silent: a doubling that lost its source frees its target to be doubled again; phase -1 is not offered
-where it has no effect; with `double_needs_source=False` at most six cards are doubled at a time; cards removed after a lost fight
-go one after another, by kind; cards looked at are put back one after another, the last ends on top.
+Rulings where the booklet is silent: a doubling that lost its source frees its target to be doubled again; phase -1 is not
+offered where it has no effect; with `double_needs_source=False` at most six cards are doubled at a time; cards removed after a
+lost fight go one after another, by kind; cards looked at are put back one after another, the last ends on top.
 
-After what the player does come the kinds of chance, each one stage with exact probabilities, and which actions a search considers:
-all legal ones, or those that the public engine's filters leave.
+The module has the player's actions, then the kinds of chance, each one stage with exact probabilities, then the candidates of a
+search: all legal actions, or those that the public engine's filters leave.
 """
 
 from __future__ import annotations
@@ -136,16 +136,16 @@ def initial_state(S, i, T):
 
 @jit(inline=True)
 def stage(S, i, T):
-    here = mode(S, i)
-    return np.int64(here) + 1 if here <= DEAL_CARD else 0
+    mode_now = mode(S, i)
+    return np.int64(mode_now) + 1 if mode_now <= DEAL_CARD else 0
 
 
 @jit(inline=True)
 def current_player(S, i, T):
-    here = mode(S, i)
-    if here <= DEAL_CARD:
+    mode_now = mode(S, i)
+    if mode_now <= DEAL_CARD:
         return CHANCE
-    return TERMINAL if here >= WON else 0
+    return TERMINAL if mode_now >= WON else 0
 
 
 @jit(inline=True)
@@ -155,25 +155,26 @@ def returns(S, i, T):
 
 @jit(inline=True)
 def offer_looked(S, i, A, n):
-    """Adds the places of cards looked at; of cards alike only the first."""
+    """Adds the places of cards looked at; of equal cards only the first."""
     cards = looked(S, i)
     before = ZERO
-    place = 0
+    index = 0
     while cards:
         if cards & CARD_MASK != before:
-            A[n] = CARD + place
+            A[n] = CARD + index
             n += 1
         before = cards & CARD_MASK
         cards >>= CARD_BITS
-        place += 1
+        index += 1
     return n
 
 
 @jit
 def legal_actions(S, i, A, T):
-    here = mode(S, i)
+    # A fight.
+    mode_now = mode(S, i)
     n = 0
-    if here == IN_FIGHT:
+    if mode_now == IN_FIGHT:
         if fight.free_left(S, i, T):
             A[n] = FREE
             n += 1
@@ -184,9 +185,10 @@ def legal_actions(S, i, A, T):
             A[n] = END
             n += 1
         if get(S, i, USES_AT) < MAX_USES:
-            n = fight.offer_cards(S, i, here, A, n, T)
+            n = fight.offer_cards(S, i, mode_now, A, n, T)
         return n
-    if here == CHOOSE:
+    # A choice of hazards or pirates.
+    if mode_now == CHOOSE:
         first, second = get(S, i, HAZARD_AT), get(S, i, SECOND_HAZARD_AT)
         A[0] = FIRST
         if phase(S, i) == THREE or (second != ZERO and second != first):
@@ -196,16 +198,17 @@ def legal_actions(S, i, A, T):
         else:
             return 1
         return 2
+    # The steps of an ability, and removals.
     ability = get(S, i, KIND_AT)
-    if here != ORDER and (here != TARGET or ability == EXCHANGE_AGAIN):
+    if mode_now != ORDER and (mode_now != TARGET or ability == EXCHANGE_AGAIN):
         A[n] = END
         n += 1
-    if here == OFFER:
+    if mode_now == OFFER:
         A[n] = DRAW_MORE
         return n + 1
-    if here in (ARRANGE, ORDER):
+    if mode_now in (ARRANGE, ORDER):
         return offer_looked(S, i, A, n)
-    return fight.offer_cards(S, i, here, A, n, T)
+    return fight.offer_cards(S, i, mode_now, A, n, T)
 
 
 @jit(inline=True)
@@ -241,7 +244,7 @@ def remove(S, j, slot, T):
 def apply_action(S, i, a, j, T):
     if i != j:
         copy_row(S, i, j)
-    here = mode(S, j)
+    mode_now = mode(S, j)
     if a == FREE:
         put(S, j, FREE_AT, get(S, j, FREE_AT) + ONE)
         ask_for_card(S, j, TO_LEFT, T)
@@ -251,10 +254,10 @@ def apply_action(S, i, a, j, T):
     elif a == DRAW_MORE:
         draw_more(S, j, T)
     elif a == END:
-        if here == REMOVE:
+        if mode_now == REMOVE:
             S[j, DISCARD] += clear_table(S, j)
             end_turn(S, j)
-        elif here != IN_FIGHT:
+        elif mode_now != IN_FIGHT:
             stop(S, j, T)
         elif fight.pirate(S, j) != ZERO:
             end_pirate(S, j, T)
@@ -264,9 +267,9 @@ def apply_action(S, i, a, j, T):
         choose(S, j, a, T)
     elif a < CARD:
         use(S, j, u64(a - USE), T)
-    elif here == TARGET:
+    elif mode_now == TARGET:
         aim(S, j, u64(a - CARD), T)
-    elif here == REMOVE:
+    elif mode_now == REMOVE:
         remove(S, j, u64(a - CARD), T)
     else:
         pick_looked(S, j, u64(a - CARD), T)
@@ -274,23 +277,23 @@ def apply_action(S, i, a, j, T):
 
 @jit
 def action_cost(S, i, a, T):
-    """Counts 1 for an action that reveals a card: after it chance acts."""
-    here = mode(S, i)
+    """Returns 1 for an action that reveals a card, after which chance acts."""
+    mode_now = mode(S, i)
     if a in (FREE, PAY, DRAW_MORE):
         return 1
     if a == END:
-        if here == REMOVE:
+        if mode_now == REMOVE:
             return 1
-        if here != IN_FIGHT or fight.pirate(S, i) != ZERO:
+        if mode_now != IN_FIGHT or fight.pirate(S, i) != ZERO:
             return 0
         won = fight.total(S, i, T) >= fight.hazard_value(S, i, T)
         return 1 if won and life(S, i) >= hunger_of(digest(on_table(S, i), T)) else 0
     if a < USE:
         return 1 if a == REJECT else 0
-    if here in (IN_FIGHT, TARGET):
+    if mode_now in (IN_FIGHT, TARGET):
         slot = u64(a - USE if a < CARD else a - CARD)
         ability = get(S, i, KIND_AT)
-        if here == TARGET and ability != COPY:
+        if mode_now == TARGET and ability != COPY:
             return 1 if ability in (u64(EXCHANGE), EXCHANGE_AGAIN) else 0
         return 1 if fact(kind_in(reference(S, i, slot, T)), ABILITY, T) in (DRAW, SORT) else 0
     return 0
@@ -298,18 +301,18 @@ def action_cost(S, i, a, T):
 
 DIFFICULT = ~((ONE << DIFFICULT_SHIFT) - ONE)
 ALL_PIRATES = u64(2046)
-"""One bit for each of the pirates 1 to 10."""
+"""A bit for each of the pirates 1 to 10."""
 
 
 @jit(inline=True)
 def open_outcomes(S, j, T):
-    """Returns what chance picks from: counts of cards, or one bit for each pirate."""
-    here = mode(S, j)
-    if here == DEAL_CARD:
+    """Returns the set that chance picks from: counts of cards, or a bit for each pirate."""
+    mode_now = mode(S, j)
+    if mode_now == DEAL_CARD:
         return next_cards(S, j, T)
-    if here == DEAL_HAZARD:
+    if mode_now == DEAL_HAZARD:
         return get(S, j, HAZARDS_AT) << HAZARD_SHIFT
-    if here == DEAL_PIRATE:
+    if mode_now == DEAL_PIRATE:
         return ALL_PIRATES & ~(ONE << get(S, j, PIRATE_AT))
     pile = aging_pile(S, j)
     normal = pile & ~DIFFICULT
@@ -318,7 +321,7 @@ def open_outcomes(S, j, T):
 
 @jit(inline=True)
 def add_to_pair(S, j, first, second, item):
-    """Adds to a pair in ascending order; returns whether it is whole."""
+    """Adds an item to a pair in ascending order; returns whether the pair is complete."""
     other = get(S, j, first)
     put(S, j, first, min(other, item) if other else item)
     put(S, j, second, max(other, item) if other else ZERO)
@@ -327,15 +330,15 @@ def add_to_pair(S, j, first, second, item):
 
 @jit(inline=True)
 def resolve(S, j, kind, T):
-    """Lets chance pick a kind of card, or the pirate of that number."""
-    here = mode(S, j)
-    if here == DEAL_CARD:
+    """Applies the pick of chance: a kind of card, or the number of a pirate."""
+    mode_now = mode(S, j)
+    if mode_now == DEAL_CARD:
         receive(S, j, kind, T)
-    elif here == DEAL_HAZARD:
+    elif mode_now == DEAL_HAZARD:
         S[j, HAZARDS] -= one_card(kind, T) >> HAZARD_SHIFT
         if add_to_pair(S, j, HAZARD_AT, SECOND_HAZARD_AT, kind + ONE) or get(S, j, HAZARDS_AT) == ZERO:
             turn_to(S, j, CHOOSE)
-    elif here == DEAL_AGING:
+    elif mode_now == DEAL_AGING:
         S[j, STATUS] -= (one_card(kind, T) >> AGING_SHIFT) << AGING_AT.shift
         S[j, STACK] += S[j, DISCARD] + one_card(kind, T)
         S[j, DISCARD] = ZERO
@@ -354,7 +357,7 @@ def resolve(S, j, kind, T):
 
 @jit(inline=True)
 def first_of(word, pirates, T):
-    """Returns the first kind that a word counts (or the first pirate's number), how many there are, and the word without them."""
+    """Returns the first kind in a counts word (or the first pirate's number), its copies, and the word without it."""
     if pirates:
         return lowest_bit(word), ONE, word & (word - ONE)
     kind = first_kind(word, T)
@@ -364,27 +367,27 @@ def first_of(word, pirates, T):
 @jit
 def chance_outcomes(S, j, P, o, T):
     rest, pirates = open_outcomes(S, j, T), mode(S, j) == DEAL_PIRATE
-    left, weight = ZERO, 0.0
+    n, weight = ZERO, 0.0
     while rest:
         kind, copies, rest = first_of(rest, pirates, T)
-        copy_row(S, j, o + left)
-        resolve(S, o + left, kind, T)
-        P[o + left] = copies
+        copy_row(S, j, o + n)
+        resolve(S, o + n, kind, T)
+        P[o + n] = copies
         weight += copies
-        left += ONE
-    for k in range(left):
+        n += ONE
+    for k in range(n):
         P[o + u64(k)] /= weight
-    return np.int64(left)
+    return np.int64(n)
 
 
 @jit(inline=True)
-def pick(word, place, pirates, T):
-    """Returns the kind of card number `place` among those counted in a word (or the pirate's number)."""
+def pick(word, rank, pirates, T):
+    """Returns the kind of card number `place` in a counts word (or the pirate's number)."""
     while True:
         kind, copies, word = first_of(word, pirates, T)
-        if place < copies:
+        if rank < copies:
             return kind
-        place -= copies
+        rank -= copies
 
 
 @jit
@@ -396,11 +399,12 @@ def sample_outcome(S, j, R, T):
 
 
 CANDIDATES = ("all", "few")
+"""Names of the sets of actions that a search may consider."""
 
 
 @jit(inline=True)
 def distinct(S, i, A, n, T):
-    """Keeps one of several unused cards with the same ability where it has no target; returns how many are left."""
+    """Keeps one of several unused cards with the same ability, if it has no target; returns the new number of actions."""
     kept = 0
     seen = ZERO
     for k in range(n):
@@ -418,7 +422,7 @@ def distinct(S, i, A, n, T):
 
 @jit(inline=True)
 def best_to_double(S, i, A, n, T):
-    """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
+    """Keeps the target with the highest printed value, if it is above 0; returns the new number of actions."""
     best, choice = 0, np.int64(-1)
     for k in range(n):
         value = fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), VALUE, T)
@@ -430,7 +434,7 @@ def best_to_double(S, i, A, n, T):
 
 @jit(inline=True)
 def removable(S, i, A, n, T):
-    """Keeps the end and the cards rated 0 or less; returns how many are left."""
+    """Keeps the end and the cards rated 0 or less; returns the new number of actions."""
     kept = 0
     for k in range(n):
         if A[k] == END or fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), RATING, T) <= 0:
@@ -441,21 +445,21 @@ def removable(S, i, A, n, T):
 
 @jit
 def few(S, i, A, T):
-    """Writes the actions that the source's filters leave: for searches, as a turn has more orders than a search can bear.
+    """Writes the actions that the source's filters leave, for searches: a turn has too many orders for a full search.
 
-    A pirate who can be beaten is; of unused cards with the same ability one is used; the card of the highest value above 0 is
-    doubled, which may leave nothing; cards rated 0 or less are removed.
+    A pirate that can be beaten is beaten. Of unused cards with the same ability one is used. Only the card with the highest
+    value above 0 is doubled, which may leave no action. Only cards rated 0 or less are removed.
     """
-    here = mode(S, i)
-    if here == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
+    mode_now = mode(S, i)
+    if mode_now == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
         A[0] = END
         return 1
     n = legal_actions(S, i, A, T)
-    if here == IN_FIGHT:
+    if mode_now == IN_FIGHT:
         return distinct(S, i, A, n, T)
-    if here == REMOVE:
+    if mode_now == REMOVE:
         return removable(S, i, A, n, T)
-    if here == TARGET and get(S, i, KIND_AT) == DOUBLE:
+    if mode_now == TARGET and get(S, i, KIND_AT) == DOUBLE:
         return best_to_double(S, i, A, n, T)
     return n
 
@@ -463,4 +467,4 @@ def few(S, i, A, T):
 @jit
 def candidates(S, i, A, T):
     n = few(S, i, A, T) if T.candidates else 0
-    return n if n > 0 else legal_actions(S, i, A, T)  # a doubling that was begun needs a target, be it worth nothing
+    return n if n > 0 else legal_actions(S, i, A, T)  # a doubling that has begun needs a target, even a worthless one

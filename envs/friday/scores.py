@@ -1,8 +1,8 @@
 """The hand-made evaluators of Friday, and the final score of the booklet.
 
-`life`, `deck` and `blend` are the parts and the whole of the evaluation in the public Fridai engine (jgwest): life, and the mean
-rating of Robinson's cards. `trade` and `pirates` are the two that its author asks for. All may be asked before the next hazards are
-revealed, which they do not look at.
+`life`, `deck` and `blend` are the parts and the whole of the evaluation in the public Fridai engine (jgwest): life, and the
+mean rating of Robinson's cards. `trade` and `pirates` are the two that its author asks for. All may be called before the next
+hazards are revealed, which they do not read.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ from leafwise.envs.friday.layout import (
 
 LIFE_WEIGHT = 10_000_000
 WIN = 2.0**31 - 1
-"""What a won game is worth in the source's evaluation."""
+"""The value of a won game in the source's evaluation."""
 
 
 @jit(inline=True)
 def life_left(S, i):
-    """Returns the life; in a lost game below 0: what could not be paid, and 999 where no card could be drawn."""
+    """Returns the life; in a lost game a number below 0: the unpaid life, or -999 if no card could be drawn."""
     if mode(S, i) != LOST:
         return np.int64(life(S, i))
     debt = get(S, i, DEBT_AT)
@@ -73,7 +73,7 @@ def life_left(S, i):
 
 @jit(inline=True)
 def mean_rating(S, i, T):
-    """Returns 1000 times the mean rating of Robinson's cards, cut off towards 0."""
+    """Returns 1000 times the mean rating of Robinson's cards, rounded towards 0."""
     sums = digest(in_play(S, i), T)
     count = count_of(sums)
     if count == 0:
@@ -84,7 +84,7 @@ def mean_rating(S, i, T):
 
 @jit
 def beaten_value(S, i, T):
-    """Returns the red values of all hazards that have been beaten."""
+    """Returns the sum of the red values of all beaten hazards."""
     open_value = rest(S, i, RED, T)
     for where in (HAZARD_AT, SECOND_HAZARD_AT):
         hazard = get(S, i, where)
@@ -94,11 +94,11 @@ def beaten_value(S, i, T):
 
 
 @jit(inline=True)
-def shortfall(S, i, place, strength, T):
-    """Returns what a deck of this strength a card lacks against a pirate, on average, in life; 0 if it is beaten."""
-    if get(S, i, BEATEN_AT) & (ONE << u64(place)):
+def shortfall(S, i, index, strength, T):
+    """Returns the expected life that a deck of this mean strength lacks against a pirate; 0 if it is beaten."""
+    if get(S, i, BEATEN_AT) & (ONE << u64(index)):
         return 0.0
-    number = get(S, i, SECOND_PIRATE_AT if place else PIRATE_AT)
+    number = get(S, i, SECOND_PIRATE_AT if index else PIRATE_AT)
     free = printed(number, 0, T)
     if number == REST:
         free = max(rest(S, i, FREE_CARDS, T), 1)
@@ -116,7 +116,7 @@ def shortfall(S, i, place, strength, T):
 
 @jit
 def final_score(S, i, T):
-    """Returns the score of the booklet: card values, -5 an aging card, 15 a pirate, 5 a life if won, -3 a hazard left."""
+    """Returns the score of the booklet: card values, -5 per aging card, 15 per pirate, 5 per life if won, -3 per hazard left."""
     points = np.int64(0)
     cards = possessed(S, i, T)
     while cards:
@@ -128,32 +128,34 @@ def final_score(S, i, T):
     if mode(S, i) == at.WON:
         points += 5 * np.int64(life(S, i))
     hazards = get(S, i, HAZARDS_AT) + get(S, i, AWAY_AT)
-    left = count_of(digest(hazards << HAZARD_SHIFT, T))
+    hazards_left = count_of(digest(hazards << HAZARD_SHIFT, T))
     for where in (HAZARD_AT, SECOND_HAZARD_AT):
-        left += np.int64(get(S, i, where) != ZERO)
-    return np.float64(points - 3 * left)
+        hazards_left += np.int64(get(S, i, where) != ZERO)
+    return np.float64(points - 3 * hazards_left)
 
 
 @jit
 def score_reward(S, i, j, k, T):
-    """Returns the final score where the game ends, 0 before."""
+    """Returns the final score at the end of the game, 0 before."""
     return final_score(S, k, T) if mode(S, k) >= at.WON else 0.0
 
 
 @jit
 def progress(S, i, T):
-    """Returns what `shaped_reward` gives for what has been reached, without the win."""
+    """Returns the progress part of `shaped_reward`, without the win."""
     pirates = count_bits(get(S, i, BEATEN_AT))
     return beaten_value(S, i, T) / 198.0 + 0.5 * pirates + 0.2 * (life(S, i) / T.max_life)
 
 
 @jit
 def how_far(S, i, T):
-    """Returns how far a lost game got: a half for the hazards revealed, by phase, a quarter for a pirate, of the last by points."""
-    now = phase(S, i)
-    if now < THREE:
+    """Returns how far a lost game got, 0 to 1: half of it for revealed hazards, a quarter per pirate, for the last one by
+    points.
+    """
+    phase_now = phase(S, i)
+    if phase_now < THREE:
         left = count_of(digest(get(S, i, HAZARDS_AT) << HAZARD_SHIFT, T))
-        return (now + 1.0 - left / 30.0) / 6.0
+        return (phase_now + 1.0 - left / 30.0) / 6.0
     points = 0.5 + 0.25 * count_bits(get(S, i, BEATEN_AT))
     if get(S, i, FOUGHT_AT) == ZERO:
         return points
@@ -162,28 +164,28 @@ def how_far(S, i, T):
 
 @jit
 def shaped_reward(S, i, j, k, T):
-    """Returns 1 for a win, and the change of: share of the hazards' red values beaten + 0.5 a pirate + 0.2 life / most life."""
+    """Returns 1 for a win, plus the change of: share of red hazard values beaten + 0.5 per pirate + 0.2 life / most life."""
     won = 1.0 if mode(S, k) == at.WON else 0.0
     return won + progress(S, k, T) - progress(S, i, T)
 
 
-class Which(NamedTuple):
-    """Which evaluator it is: one compiled function serves all, and so does one compiled search."""
+class ScoreChoice(NamedTuple):
+    """The index of an evaluator: one compiled function, and one compiled search, serve all."""
 
     which: np.int64
 
 
 WON = (WIN / LIFE_WEIGHT, 10_000.0, WIN, 1000.0, 1000.0)
-"""What a won game is worth to each evaluator; to all but life and blend a lost one is worth as much less."""
+"""The value of a won game for each evaluator; except for life and blend, a lost one has the negative value."""
 
 
 @jit
 def value(S, i, T):
-    """Values a row by the evaluator `T.leaf.which`, a place in NAMES."""
-    which, here = T.leaf.which, mode(S, i)
-    if here == at.WON:
+    """Returns the value of a row by the evaluator `T.leaf.which`, an index into NAMES."""
+    which, mode_now = T.leaf.which, mode(S, i)
+    if mode_now == at.WON:
         return WON[which]
-    if here == LOST and which not in (0, 2):
+    if mode_now == LOST and which not in (0, 2):
         return -WON[which]
     if which == 0:
         return np.float64(life_left(S, i))
@@ -192,20 +194,21 @@ def value(S, i, T):
     if which == 2:
         return np.float64(LIFE_WEIGHT * life_left(S, i) + mean_rating(S, i, T))
     if which == 3:
-        spent = np.int64(T.max_life) - np.int64(life(S, i))
-        return beaten_value(S, i, T) / (1 + spent)
+        life_spent = np.int64(T.max_life) - np.int64(life(S, i))
+        return beaten_value(S, i, T) / (1 + life_spent)
     sums = digest(in_play(S, i), T)
     strength = rating_of(sums) / max(count_of(sums), 1)
     return np.float64(life(S, i)) - shortfall(S, i, 0, strength, T) - shortfall(S, i, 1, strength, T)
 
 
 NAMES = ("life", "deck", "blend", "trade", "pirates")
-"""life: life left. deck: 1000 x mean rating. blend: 10,000,000 x life + deck, the source's. trade: red values of the hazards beaten
-for each life spent. pirates: life less the paid cards that the mean card leaves to be bought against the pirates to come."""
+"""life: life left. deck: 1000 x mean rating. blend: 10,000,000 x life + deck, the source's. trade: red values of beaten hazards
+per life spent. pirates: life minus the paid cards that the mean card leaves to buy against the remaining pirates.
+"""
 
 
 def _score(name: str) -> Callable[[Any], Evaluator]:
-    weights = Which(np.int64(NAMES.index(name)))
+    weights = ScoreChoice(np.int64(NAMES.index(name)))
     return lambda options: Evaluator(name, value, weights=weights, stage="hazard", terminal="evaluate")
 
 

@@ -1,4 +1,4 @@
-"""The variants of Friday, and the tables that its rules look up."""
+"""The variants of Friday, and the tables that its rules read."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ DESTROYED = {
     "immediate": "it leaves the game at once",
 }
 MOST_LIFE = 31
-"""What a row has room for; with the booklet's tokens nobody has more than 22."""
+"""The largest life in a row; with the booklet's tokens nobody has more than 22."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for one that Friday does not have. `ABOUT` says what each option is.
+    """The options of a variant; raises ValueError for one that Friday does not have. `ABOUT` describes each option.
 
     One network serves all variants: it sees what they change.
     """
@@ -81,12 +81,12 @@ class Options:
 
     @property
     def most_life(self) -> int:
-        """The most life there can be: that of the level, or the start life where it is more (an easier game)."""
+        """The largest possible life: that of the level, or the start life if it is larger (an easier game)."""
         return max(20 if self.level == 4 else 22, self.start_life)
 
 
 class Tables(NamedTuple):
-    """Facts about cards, and run-time options; few arrays, because each costs time in every call."""
+    """Facts about cards, and run-time options; in few arrays, since each array costs time in every call."""
 
     numbers: Ints
     bits: Words
@@ -99,13 +99,13 @@ class Tables(NamedTuple):
     face_down: np.int64
     needs_source: np.int64
     candidates: int
-    """Which actions a search considers, an index into `rules.CANDIDATES`."""
+    """Index into `rules.CANDIDATES` for a search."""
     stop: Bytes
     leaf: Any
 
 
 def by_bytes(sums: Mapping[int, int], first: int, n: int) -> Ints:
-    """Returns what the n bytes of a word from bit `first` on add up to, [n, 256]: so much for each copy of a kind."""
+    """Returns the sums for the n bytes of a word from bit `first` on, [n, 256]; `sums` has the addend for each copy of a kind."""
     per_bit = np.zeros(8 * n, dtype=np.int64)
     for kind, one in sums.items():
         for bit in range(WIDTHS[kind]):
@@ -115,22 +115,22 @@ def by_bytes(sums: Mapping[int, int], first: int, n: int) -> Ints:
 
 
 def copies_table() -> Words:
-    """Returns what each run of fields counts, [runs, 256]: from the lowest byte on one byte for each kind that is there.
+    """Returns the counts in each run of fields, [runs, 256]: from the lowest byte on, one byte for each present kind.
 
-    It says 128 + 8 (kind - first kind of the run) + copies - 1; the bytes that remain are 0.
+    A byte is 128 + 8 (kind - first kind of the run) + copies - 1; the remaining bytes are 0.
     """
     table = np.zeros((len(GROUPS), 256), dtype=np.uint64)
     for row, (shift, bits) in zip(table, GROUPS, strict=True):
         kinds = [kind for kind in range(len(CARDS)) if shift <= SHIFTS[kind] < shift + bits]
         for word in range(1 << bits):
             counted = [(word >> SHIFTS[kind] - shift) & ((1 << WIDTHS[kind]) - 1) for kind in kinds]
-            there = [128 + COPIES * k + (n - 1) % COPIES for k, n in enumerate(counted) if n]
-            row[word] = sum(byte << 8 * place for place, byte in enumerate(there))
+            present_bytes = [128 + COPIES * k + (n - 1) % COPIES for k, n in enumerate(counted) if n]
+            row[word] = sum(byte << 8 * place for place, byte in enumerate(present_bytes))
     return table
 
 
 def counts(cards: Mapping[int, int]) -> int:
-    """Returns the counts word of so many cards of each kind."""
+    """Returns the counts word of `cards`, kind -> copies."""
     return sum(n << SHIFTS[kind] for kind, n in cards.items())
 
 
@@ -146,7 +146,7 @@ def make_tables(options: Options) -> Tables:
     groups = bits[GROUPS_AT:START_AT].reshape(3, 16)
     facts, sums, halves = [], {}, {}
     for kind, card in enumerate(CARDS):
-        # Where the kind lies, and its groups
+        # The field of the kind, and its groups.
         aging = kind >= FIRST_AGING
         mask = np.uint64(((1 << WIDTHS[kind]) - 1) << SHIFTS[kind])
         bits[SHIFTS_AT + kind], bits[MASKS_AT + kind] = SHIFTS[kind], mask
@@ -154,7 +154,7 @@ def make_tables(options: Options) -> Tables:
         groups[int(aging), card.value + 5] |= mask
         if not aging:
             groups[2, card.ability] |= mask
-        # Facts about it; of hazards the four columns lie beside one another too
+        # Facts about it, and the packed columns of hazards.
         doubler = DOUBLERS.index(card.name) if card.name in DOUBLERS else -1
         lowerer = 1 << LOWERERS.index(card.name) if card.name in LOWERERS else 0
         sides = (0, 0, 0, 0)
@@ -163,7 +163,7 @@ def make_tables(options: Options) -> Tables:
             sides = (hazard.free, *hazard.values)
             halves[kind] = sum(n << COLUMN_BITS * c for c, n in enumerate(sides))
         facts.append((card.value, card.ability, card.amount, 1 + aging, rating(card), aging, doubler, lowerer, *sides))
-        # What `digest` adds up
+        # The addends of `digest`.
         sums[kind] = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
         sums[kind] |= card.hunger << HUNGER_AT | aging << AGED_AT | card.scared << SCARED_AT
     pirates = [(0, 0), *((p.free, p.value) for p in PIRATES)]

@@ -2,19 +2,20 @@
 
 `turn=fight phase=green life=20 pirates=P3,P7 stack=S1*5,S2*7 hazards=W1*2 aging=G1,D1 active=E3 left=S2,W8!,C1^E7 free=3`
 
-Piles list kinds with their numbers; `stack` is the part whose order is not known, under the cards `top` (the next to come
-first) and above those at the `bottom`. On the table ! marks a used card and ^ a doubled one, with the card that doubles it.
-`hazards` and `away` are the hazard stack and discard, `active` the hazards revealed or fought, `fought` and `beaten` the
-pirates, `free` counts the free draws made, `uses` the abilities used, `lowered` lists the cards that lower the phase. The
-ability under way has its name, its `steps` left, its card and the cards looked at: `ability=sort acting=right:F4 look=S1`.
-`points` and `from` say what may still be removed after a lost fight, `to` where a card that chance draws will go.
+Piles list kinds with their numbers. `stack` is the part of unknown order, under the cards `top` (the next to come first) and
+above those at the `bottom`. On the table ! marks a used card and ^ a doubled one, with the card that doubles it. `hazards` and
+`away` are the hazard stack and discard, `active` the hazards revealed or fought, `fought` and `beaten` the pirates. `free`
+counts the free draws made, `uses` the abilities used, `lowered` lists the cards that lower the phase. The current ability has
+its name, its `steps` left, its card and the cards looked at: `ability=sort acting=right:F4 look=S1`. `points` and `from`
+describe what may still be removed after a lost fight, `to` is the place of a card that chance draws.
 
-Cards that are listed nowhere have left the game. So that none is only forgotten, an empty stack, hazard stack or aging pile is
-`stack=none` where cards that begin the game there are listed nowhere; in the first turn, when none can have left, it is filled.
+Cards that are listed nowhere have left the game. So that none is merely forgotten, an empty stack, hazard stack or aging pile
+must be `stack=none` if cards that begin the game there are listed nowhere; in the first turn, when none can have left, it is
+filled.
 
-`WORDS` has the words with their places in the row; a position is `said` by word on the way between text and row. Then come the
-checks of what was typed (every card at most as often as it is printed, and every step one that can be under way), and at the end
-cards, actions and what chance did in words for people.
+`WORDS` has the words with their fields in the row; between text and row a position is a dict of values by word. Then come the
+checks of typed positions (no card more often than printed, and a possible current step), and at the end cards, actions and
+outcomes in words for people.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from leafwise.envs.friday.cards import (
     Card,
 )
 from leafwise.envs.friday.figures import ROW, figures
-from leafwise.envs.friday.layout import COST, Field, at_start, fact, field
+from leafwise.envs.friday.layout import COST, RowField, at_start, fact, field
 from leafwise.envs.friday.tables import Tables, counts
 
 TURNS = (
@@ -60,7 +61,7 @@ CHANCE, OVER = TURNS[:4], TURNS[-2:]
 ABILITY_TURNS = ("target", "offer", "arrange", "order")
 PLACES = ("left", "right", "look", "setup")
 NONE = "none"
-"""What is said of an empty pile where something is missing that may lie in it."""
+"""The text of an empty pile if a card that may be in it is missing."""
 KINDS = {
     name if k == 0 else f"{name[0]}{int(name[1:]) + k}": kind
     for kind, name in enumerate(NAMES)
@@ -74,21 +75,21 @@ HOMES = {
     "hazards": range(FIRST_KNOWLEDGE, FIRST_AGING),
     "aging": range(FIRST_AGING, len(CARDS)),
 }
-"""Where cards begin the game -> their kinds."""
-Said = dict[str, Any]
-"""What each word says of a position."""
+"""Piles in which cards begin the game -> their kinds."""
+WordValues = dict[str, Any]
+"""The value of each word of a position."""
 
 
-# Words: what each may say, from the text and back, from the row and back.
+# Words: conversion of their values from text and row, and back.
 
 
 def parts_of(typed: str) -> list[str]:
-    """Returns what a word lists."""
+    """Returns the items that a word lists."""
     return [] if typed == NONE else [part for part in typed.split(",") if part]
 
 
 def kind_of(card: str, name: str) -> int:
-    """Returns the kind of a printed card; raises ValueError that names the word it stands in."""
+    """Returns the kind of a printed card; raises ValueError that names the word."""
     need(card in KINDS, f"cards like S1 or W8 in {name}", card)
     return KINDS[card]
 
@@ -102,64 +103,64 @@ def card_of(part: str, name: str, expected: str, *, plain: bool = False) -> tupl
 
 
 def fields_in(bits: int, width: int) -> list[int]:
-    """Returns the numbers in fields of so many bits, the lowest first, without zeros."""
-    found = [bits >> shift & (1 << width) - 1 for shift in range(0, 64, width)]
-    return [n for n in found if n]
+    """Returns the numbers in fields of `width` bits, the lowest first, without zeros."""
+    numbers = [bits >> shift & (1 << width) - 1 for shift in range(0, 64, width)]
+    return [n for n in numbers if n]
 
 
 def cards_in(word: Any) -> Counter[int]:
-    """Returns the cards that a word counts: kind -> number."""
-    left, cards = int(word), Counter[int]()
-    for kind, width in enumerate(at.WIDTHS):  # the first kind's copies stand lowest
-        if not left:
+    """Returns the cards in a counts word: kind -> number."""
+    remaining, cards = int(word), Counter[int]()
+    for kind, width in enumerate(at.WIDTHS):  # the first kind has the lowest bits
+        if not remaining:
             break
-        if n := left & (1 << width) - 1:
+        if n := remaining & (1 << width) - 1:
             cards[kind] = n
-        left >>= width
+        remaining >>= width
     return cards
 
 
 def pile_text(cards: dict[int, int]) -> str:
-    """Writes a pile."""
+    """Returns a pile as text."""
     return ",".join(NAMES[kind] + (f"*{n}" if n > 1 else "") for kind, n in cards.items())
 
 
 def names_text(kinds: list[int]) -> str:
-    """Writes cards in order."""
+    """Returns cards in order as text."""
     return ",".join(NAMES[kind] for kind in kinds)
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the text and its field of the row: a number of at most `most`."""
+    """A word of the text and its field of the row; this one is a number of at most `most`."""
 
-    field: Field
+    field: RowField
     most: int = 0
     choices: tuple[str, ...] = ()
     lowest: int = 0
-    """Where in a word of counts its lowest kind is, if it has only those of some kinds."""
+    """First bit of its lowest kind in a word of counts, if it holds only some kinds."""
 
     def read(self, name: str, typed: str) -> Any:
-        """Returns what was typed after `name=`, "" if nothing was; raises ValueError for what the word cannot say."""
+        """Returns the value of the text after `name=`, which may be ""; raises ValueError for an impossible one."""
         right = re.fullmatch(r"\d{0,2}", typed, re.ASCII) and int(typed or 0) <= self.most
         need(right, f"{name} of 0 to {self.most}", typed)
         return int(typed or 0)
 
     def write(self, said: Any) -> str:
-        """Writes what `read` reads, "" if there is nothing to say."""
+        """Returns the text that `read` reads; "" for an empty value."""
         return str(said or "")
 
     def unpack(self, bits: int) -> Any:
-        """Returns what the field says."""
+        """Returns the value in the field."""
         return bits
 
     def pack(self, said: Any) -> int:
-        """Returns the field's value."""
+        """Returns the field's bits for a value."""
         return int(said)
 
 
 class Choice(Word):
-    """One of its choices; "" if it is not there."""
+    """One of its choices; "" if the word is missing."""
 
     def read(self, name: str, typed: str) -> str:
         need(not typed or typed in self.choices, f"{name} among {', '.join(filter(None, self.choices))}", typed)
@@ -194,12 +195,12 @@ class Pile(Word):
 
 @dataclass(frozen=True)
 class Cards(Word):
-    """Kinds of at most `most` cards in order, in fields of so many bits each, or a bit for each of `items`."""
+    """Kinds of at most `most` cards in order, in fields of `width` bits, or a bit for each of `items`."""
 
     width: int = 6
     items: tuple[int, ...] = ()
     first: int = 0
-    """What a field of 1 says; 0 says nothing."""
+    """The value of a field of 1; 0 means none."""
 
     def read(self, name: str, typed: str) -> list[int]:
         parts = parts_of(typed)
@@ -208,7 +209,7 @@ class Cards(Word):
         return [self.read_one(name, part) for part in parts]
 
     def read_one(self, name: str, part: str) -> int:
-        """Returns one of what is listed."""
+        """Returns one listed item."""
         return kind_of(part, name)
 
     def write(self, said: list[int]) -> str:
@@ -226,7 +227,7 @@ class Cards(Word):
 
 
 class Pirates(Cards):
-    """Numbers of pirates; in the row those fought and beaten are places among the game's pirates."""
+    """Numbers of pirates; in the row, fought and beaten ones are places among the game's pirates."""
 
     def read_one(self, name: str, part: str) -> int:
         need(re.fullmatch(r"P([1-9]|10)", part, re.ASCII), f"{name} among P1 to P10", part)
@@ -237,7 +238,7 @@ class Pirates(Cards):
 
 
 class Side(Word):
-    """Cards on one side of the table: kind, 1 if used, how doubled. Its field counts those not used; the rest lies elsewhere."""
+    """Cards on one side of the table: kind, 1 if used, how doubled. Its field counts the unused ones; the rest is elsewhere."""
 
     def read(self, name: str, typed: str) -> list[tuple[int, int, str]]:
         found = []
@@ -255,7 +256,7 @@ class Side(Word):
 
 
 class Acting(Word):
-    """The card whose ability is under way: kind, side, how doubled; None if there is none."""
+    """The card whose ability is in use: kind, side, how doubled; None if there is none."""
 
     def read(self, name: str, typed: str) -> tuple[int, int, str] | None:
         side, _, card = typed.partition(":")
@@ -277,7 +278,7 @@ class Acting(Word):
 
 
 def doubler(mark: str) -> int:
-    """Returns the number of the card that doubles, 0 where none is told."""
+    """Returns the number of the card that doubles, 0 if there is none."""
     return DOUBLERS.index(mark[1:]) if mark[1:] else 0
 
 
@@ -311,61 +312,61 @@ WORDS: dict[str, Word] = {
     "from": Cards(at.FROM_AT, 1, first=1),
     "to": Choice(at.TO_AT, choices=PLACES),
 }
-"""The words in the order in which they are written."""
+"""The words in the order of the text."""
 
 
 def number(row: Array, name: str) -> int:
-    """Returns a word's field of a row."""
+    """Returns the number in a word's field of a row."""
     word, shift, mask = map(int, WORDS[name].field)
     return int(row[word]) >> shift & mask
 
 
 def value(row: Array, name: str) -> Any:
-    """Returns what a word says of a row; of the stack, with the cards whose place is known."""
+    """Returns the value of a word in a row; the stack includes the cards in known places."""
     return WORDS[name].unpack(number(row, name))
 
 
 def table_cards(row: Array) -> list[tuple[int, int, int, str]]:
     """Returns the face-up cards on the table in the order of their slots: (kind, side, used, how doubled).
 
-    The last is "" for a card that is not doubled, else "^" and the name of the card that doubles it.
+    The last is "" for a card that is not doubled, otherwise "^" and the name of the card that doubles it.
     """
     entries = fields_in(int(row[at.DOUBLED]), 10)
     cards = []
     for side in range(2):
-        here = [cards_in(row[at.LEFT + 2 * side + used]) for used in range(2)]
-        for kind in sorted({*here[0], *here[1]}):
+        counts_by_use = [cards_in(row[at.LEFT + 2 * side + used]) for used in range(2)]
+        for kind in sorted({*counts_by_use[0], *counts_by_use[1]}):
             for used in range(2):
                 by = [f"^{DOUBLERS[e & 3]}" for e in entries if e >> 2 == (kind + 1) << 2 | side << 1 | used]
-                cards += [(kind, side, used, mark) for mark in [""] * (here[used][kind] - len(by)) + by]
+                cards += [(kind, side, used, mark) for mark in [""] * (counts_by_use[used][kind] - len(by)) + by]
     return cards
 
 
-def said_of(row: Array, T: Tables) -> Said:
-    """Returns what the words say of a row."""
-    said = {name: value(row, name) for name in WORDS}
-    shown = None if T.needs_source else 1  # letters of how a card is doubled
+def word_values(row: Array, T: Tables) -> WordValues:
+    """Returns the values of all words of a row."""
+    values = {name: value(row, name) for name in WORDS}
+    shown = None if T.needs_source else 1  # letters of the mark of a doubled card
     for side in range(2):
-        said[PLACES[side]] = [(kind, used, by[:shown]) for kind, s, used, by in table_cards(row) if s == side]
-    if said["acting"]:
-        said["acting"] = (*said["acting"][:2], said["acting"][2][:shown])
-    said["stack"] -= Counter(said["bottom"] + said["top"])
+        values[PLACES[side]] = [(kind, used, by[:shown]) for kind, s, used, by in table_cards(row) if s == side]
+    if values["acting"]:
+        values["acting"] = (*values["acting"][:2], values["acting"][2][:shown])
+    values["stack"] -= Counter(values["bottom"] + values["top"])
     for name in ("fought", "beaten"):
-        said[name] = [said["pirates"][place] for place in said[name]]
-    if said["turn"] not in ("aging", "card"):
-        said["to"] = ""
-    return said
+        values[name] = [values["pirates"][place] for place in values[name]]
+    if values["turn"] not in ("aging", "card"):
+        values["to"] = ""
+    return values
 
 
-def row_of(said: Said) -> Words:
-    """Returns the row of which the words say this, the inverse of `said_of`."""
-    places = {name: [said["pirates"].index(p) for p in said[name]] for name in ("fought", "beaten")}
-    said = said | places | {"stack": said["stack"] + Counter(said["top"] + said["bottom"])}
+def row_of(values: WordValues) -> Words:
+    """Returns the row with these values, the inverse of `word_values`."""
+    places = {name: [values["pirates"].index(p) for p in values[name]] for name in ("fought", "beaten")}
+    values = values | places | {"stack": values["stack"] + Counter(values["top"] + values["bottom"])}
     row = np.zeros(at.WIDTH, dtype=np.uint64)
     for name, word in WORDS.items():
-        row[int(word.field.word)] |= np.uint64(word.pack(said[name]) << int(word.field.shift))
+        row[int(word.field.word)] |= np.uint64(word.pack(values[name]) << int(word.field.shift))
     entries = []
-    for kind, side, used, mark in on_table(said):
+    for kind, side, used, mark in on_table(values):
         if used:
             row[at.LEFT + 2 * side + 1] += np.uint64(counts({kind: 1}))
         if mark:
@@ -374,121 +375,127 @@ def row_of(said: Said) -> Words:
     return row
 
 
-def on_table(said: Said) -> list[tuple[int, int, int, str]]:
+def on_table(values: WordValues) -> list[tuple[int, int, int, str]]:
     """Returns the cards on both sides: (kind, side, used, how doubled)."""
-    return [(kind, side, used, mark) for side in range(2) for kind, used, mark in said[PLACES[side]]]
+    return [(kind, side, used, mark) for side in range(2) for kind, used, mark in values[PLACES[side]]]
 
 
-def owned(said: Said) -> Counter[int]:
+def owned(values: WordValues) -> Counter[int]:
     """Returns Robinson's cards: kind -> number."""
-    table = (card[0] for card in on_table(said))
+    table = (card[0] for card in on_table(values))
     return (
-        said["stack"] + said["discard"] + said["down"] + Counter([*said["top"], *said["bottom"], *table, *said["look"]])
+        values["stack"]
+        + values["discard"]
+        + values["down"]
+        + Counter([*values["top"], *values["bottom"], *table, *values["look"]])
     )
 
 
-def all_cards(said: Said) -> Counter[int]:
+def all_cards(values: WordValues) -> Counter[int]:
     """Returns all cards in the game: kind -> number."""
-    return owned(said) + said["hazards"] + said["away"] + Counter(said["active"]) + said["aging"]
+    return owned(values) + values["hazards"] + values["away"] + Counter(values["active"]) + values["aging"]
 
 
-def missing_from(home: str, said: Said, T: Tables) -> Counter[int]:
-    """Returns the cards that began the game in a pile of which nothing is said, and lie nowhere: kind -> number.
+def missing_from(home: str, values: WordValues, T: Tables) -> Counter[int]:
+    """Returns the cards that began the game in a pile that the text leaves out, and are nowhere: kind -> number.
 
-    There are none where nothing need be said of an empty pile: the game is over, or the rules leave no card in it.
+    There are none if an empty pile need not be listed: the game is over, or the rules leave no card in it.
     """
-    told = said[home] or (home == "stack" and (said["top"] or said["bottom"]))
-    passed = said["phase"] == PHASES[3] or (said["turn"] == "choose" and len(said["active"]) < 2)
-    if told or said["turn"] in OVER or (home == "hazards" and passed):
+    is_listed = values[home] or (home == "stack" and (values["top"] or values["bottom"]))
+    passed = values["phase"] == PHASES[3] or (values["turn"] == "choose" and len(values["active"]) < 2)
+    if is_listed or values["turn"] in OVER or (home == "hazards" and passed):
         return Counter()
     start = cards_in(at_start(list(HOMES).index(home), T))
-    return start - Counter({kind: n for kind, n in all_cards(said).items() if kind in HOMES[home]})
+    return start - Counter({kind: n for kind, n in all_cards(values).items() if kind in HOMES[home]})
 
 
 def to_text(row: Array, T: Tables) -> str:
     """Returns the position as one line that `parse_row` reads back."""
-    said = said_of(row, T)
-    words: Said = {name: word.write(said[name]) for name, word in WORDS.items()} | {"life": str(said["life"])}
-    return written(words | {home: NONE for home in HOMES if missing_from(home, said, T)})
+    values = word_values(row, T)
+    words: WordValues = {name: word.write(values[name]) for name, word in WORDS.items()} | {"life": str(values["life"])}
+    return written(words | {home: NONE for home in HOMES if missing_from(home, values, T)})
 
 
-# Positions that were typed.
+# Typed positions.
 
 
 def parse_row(line: str, T: Tables) -> Words:
-    """Returns the row that a line of text describes; raises ValueError in the game's words."""
+    """Returns the row that a line of text describes; raises ValueError in the game's terms."""
     typed = words_by_name(line.split(), WORDS)
     for name, text in typed.items():
         need(text, f"a value after {name}=")
     for name in ("turn", "phase"):
         need(name in typed, f"a {name} among {', '.join(WORDS[name].choices)}")
-    said = {name: word.read(name, typed.get(name, "")) for name, word in WORDS.items()}
-    complete(said, typed, T)
-    pirates, met = said["pirates"], {*said["fought"], *said["beaten"]}
+    values = {name: word.read(name, typed.get(name, "")) for name, word in WORDS.items()}
+    complete(values, typed, T)
+    pirates, met = values["pirates"], {*values["fought"], *values["beaten"]}
     need(
         met <= {*pirates},
         f"fought and beaten among the pirates {typed.get('pirates')}",
         WORDS["fought"].write(sorted(met)),
     )
-    drawn = said["turn"] in ("aging", "card")
-    need(bool(said["to"]) == drawn, "to= at turn=aging and turn=card only", said["to"] or "none")
-    check_cards(said, T)
-    if not said["stack"]:  # cards known on a stack that is known are all at its bottom
-        said["top"], said["bottom"] = [], said["top"] + said["bottom"]
+    drawn = values["turn"] in ("aging", "card")
+    need(bool(values["to"]) == drawn, "to= at turn=aging and turn=card only", values["to"] or "none")
+    check_cards(values, T)
+    if not values["stack"]:  # if the whole stack is known, its cards are bottom cards
+        values["top"], values["bottom"] = [], values["top"] + values["bottom"]
     need(
-        len(said["bottom"]) <= at.QUEUE_CARDS,
+        len(values["bottom"]) <= at.QUEUE_CARDS,
         f"at most {at.QUEUE_CARDS} cards whose place is known",
-        len(said["bottom"]),
+        len(values["bottom"]),
     )
     for name in ("pirates", "active", "look"):
-        said[name].sort()
-    row = row_of(said)
-    if found := valid.fault(row[None], ROW, T):
-        expected, words = valid.FAULTS[found - 1]
+        values[name].sort()
+    row = row_of(values)
+    if fault_number := valid.fault(row[None], ROW, T):
+        expected, words = valid.FAULTS[fault_number - 1]
         got = " ".join(f"{name}={typed.get(name, '')}" for name in words.split())
         raise UserError(f"expected {expected.format(life=T.max_life)}, got {got!r}")
     return row
 
 
-def complete(said: Said, typed: dict[str, str], T: Tables) -> None:
-    """Fills in the stack, the hazard stack and the aging pile where nothing is said of them: in the first turn by what is missing.
+def complete(values: WordValues, typed: dict[str, str], T: Tables) -> None:
+    """Fills in the stack, the hazard stack and the aging pile if the text leaves them out: in the first turn with the missing
+    cards.
 
-    Later, when cards may have left the game, raises ValueError for what is missing.
+    Later, when cards may have left the game, raises ValueError for missing cards.
     """
-    few_away = said["away"].total() < 2 and not said["discard"]
-    first_turn = said["phase"] == PHASES[0] and few_away and not any(kind in HOMES["hazards"] for kind in owned(said))
+    few_away = values["away"].total() < 2 and not values["discard"]
+    first_turn = (
+        values["phase"] == PHASES[0] and few_away and not any(kind in HOMES["hazards"] for kind in owned(values))
+    )
     for home in HOMES:
         if typed.get(home) == NONE:
             del typed[home]
-        elif home not in typed and (missing := missing_from(home, said, T)):
+        elif home not in typed and (missing := missing_from(home, values, T)):
             text = pile_text(missing)
             need(first_turn, f"{home}=, as {text} lie nowhere ({home}={NONE} says that they have left the game)")
-            typed[home], said[home] = text, missing
+            typed[home], values[home] = text, missing
 
 
-def check_cards(said: Said, T: Tables) -> None:
-    """Checks what no row has room for: cards that are in more places than there are copies, and where they cannot be."""
+def check_cards(values: WordValues, T: Tables) -> None:
+    """Checks what no row can hold: cards in more places than there are copies, and cards in impossible places."""
     for name, pile in {
-        "hazards": said["hazards"] + said["away"] + Counter(said["active"]),
-        "aging": said["aging"],
+        "hazards": values["hazards"] + values["away"] + Counter(values["active"]),
+        "aging": values["aging"],
     }.items():
         kinds = HOMES[name]
         strange = [kind for kind in pile if kind not in kinds]
         need(not strange, f"{name} from {NAMES[kinds[0]]} to {NAMES[kinds[-1]]}", names_text(strange))
     start = cards_in(sum(int(at_start(pile, T)) for pile in range(3)))
-    for kind, n in all_cards(said).items():
+    for kind, n in all_cards(values).items():
         need(n <= start[kind], f"at most {start[kind]} of {NAMES[kind]} in all", n)
-    marks = [mark for *_, mark in on_table(said) if mark]
+    marks = [mark for *_, mark in on_table(values) if mark]
     need(len(marks) <= at.ENTRIES, f"at most {at.ENTRIES} doubled cards", len(marks))
-    for mark in [*marks, *(said["acting"] or ("",))[2:]]:
+    for mark in [*marks, *(values["acting"] or ("",))[2:]]:
         expected = f"^ and one of {', '.join(DOUBLERS)}" if T.needs_source else "^ alone"
         need(not mark or (mark[1:] in DOUBLERS if T.needs_source else mark == "^"), expected, mark)
-    lowered = [NAMES[kind] for kind in said["lowered"]]
+    lowered = [NAMES[kind] for kind in values["lowered"]]
     need({*lowered} <= {*LOWERERS}, f"lowered among {', '.join(LOWERERS)}", ",".join(lowered))
 
 
 def action(typed: str) -> str:
-    """Returns the name of an action that is spelt otherwise, "use3" for "use 3"."""
+    """Returns the name of an action in another spelling, "use3" for "use 3"."""
     return typed.replace(" ", "").lower()
 
 
@@ -514,15 +521,15 @@ ON_CARD = {
     "double": "double {}",
     "below": "put {} below the pile",
 }
-"""What an ability does with the card it is aimed at."""
+"""The effect of an ability on its target."""
 NO_MORE = {"arrange": "discard none of them", "remove": "remove no more", "target": "exchange no more"}
-"""What `end` says at a turn."""
+"""Texts for `end`, by turn."""
 NO_OFFER = {"draw": "draw no more", "sort": "look at no more", "below": "draw no card for it"}
-"""What it says to an offer, by ability."""
+"""Texts for `end` at an offer, by ability."""
 
 
 def title_of(card: Card) -> str:
-    """Returns a card's title; with its value where others have the title too, and are worth something else."""
+    """Returns a card's title, with its value if cards with other values have the same title."""
     alike = [other for other in CARDS if other.title == card.title]
     if len({other.value for other in alike}) > 1:
         return f"{card.title} {card.value}"
@@ -530,29 +537,29 @@ def title_of(card: Card) -> str:
 
 
 TITLES = tuple(title_of(card) for card in CARDS)
-"""Name of each kind for people, unique: "weak", "food 1", "distracted (aging)"."""
+"""Unique name of each kind for people: "weak", "food 1", "distracted (aging)"."""
 
 
 def in_words(kind: int) -> str:
-    """Returns a card with its value and what it does: "food 1 (+1 life)"."""
+    """Returns a card with its value and its effect: "food 1 (+1 life)"."""
     card = CARDS[kind]
     value = "" if TITLES[kind].endswith(f" {card.value}") else f" {card.value}"
     return f"{TITLES[kind]}{value}" + (f" ({card.words})" if card.words else "")
 
 
 def listed(kinds: list[int]) -> str:
-    """Returns cards by name, those alike together: "weak, distracted x2"."""
+    """Returns cards by name, equal ones together: "weak, distracted x2"."""
     return ", ".join(TITLES[kind] + (f" x{n}" if n > 1 else "") for kind, n in Counter(kinds).items())
 
 
 def hazard_in_words(kind: int, phase: int) -> str:
-    """Returns a hazard card, both halves: "wild animals (value 4, 4 free) for vision 3 (sort 3 cards)"."""
+    """Returns a hazard card with both halves: "wild animals (value 4, 4 free) for vision 3 (sort 3 cards)"."""
     hazard = HAZARDS[NAMES[kind][0]]
     return f"{hazard.title.lower()} (value {hazard.values[min(phase, 2)]}, {hazard.free} free) for {in_words(kind)}"
 
 
 def pirate_in_words(row: Array, pirate: int, T: Tables) -> str:
-    """Returns a pirate with what it asks for now."""
+    """Returns a pirate with its current value."""
     card = PIRATES[pirate - 1]
     asked = pirate_values(row, T)[value(row, "pirates").index(pirate)]
     free = f"{card.free} free" if card.free else "all their free cards"
@@ -560,29 +567,29 @@ def pirate_in_words(row: Array, pirate: int, T: Tables) -> str:
 
 
 def pirate_values(row: Array, T: Tables) -> tuple[int, int]:
-    """Returns what the two pirates ask for now."""
-    found = figures(row, T)
-    return found.first_pirate, found.second_pirate
+    """Returns the current values of the two pirates."""
+    numbers = figures(row, T)
+    return numbers.first_pirate, numbers.second_pirate
 
 
 def missing(row: Array, T: Tables) -> int:
-    """Returns how many points the table is short of what is fought; 0 if it is enough."""
-    found = figures(row, T)
-    return max(0, found.asked - found.total)
+    """Returns the points that the table lacks against the current hazard or pirate; 0 if it has enough."""
+    numbers = figures(row, T)
+    return max(0, numbers.asked - numbers.total)
 
 
 def hunger(row: Array, T: Tables) -> int:
-    """Returns the life that cards on the table take at the end of the fight."""
+    """Returns the life that cards on the table cost at the end of the fight."""
     return figures(row, T).hunger
 
 
 def fought_pirate(row: Array) -> int:
-    """Returns the number of the pirate who is fought, 0 for none."""
+    """Returns the number of the pirate in the current fight, 0 for none."""
     return sum(value(row, "pirates")[place] for place in value(row, "fought"))
 
 
 def ending_in_words(row: Array, T: Tables) -> str:
-    """Returns what ending the fight now means: "win weapon 2", "lose 2 life", "lose the game"."""
+    """Returns the result of ending the fight now: "win weapon 2", "lose 2 life", "lose the game"."""
     short, hungry, life = missing(row, T), hunger(row, T), number(row, "life")
     if short + hungry > life:
         return f"lose the game ({short + hungry} life to pay, {life} left)"
@@ -594,7 +601,7 @@ def ending_in_words(row: Array, T: Tables) -> str:
 
 
 def action_words(row: Array, action: int, T: Tables) -> str:
-    """Returns what a legal action is in a position."""
+    """Returns a legal action in a position, in words."""
     turn = value(row, "turn")
     ability = value(row, "ability")
     if action >= at.USE:
@@ -618,7 +625,7 @@ def action_words(row: Array, action: int, T: Tables) -> str:
 
 
 def card_action(row: Array, action: int, turn: str, ability: str, T: Tables) -> str:
-    """Returns what is done with a card on the table, or one that was looked at."""
+    """Returns an action with a card on the table, or with one that was looked at, in words."""
     if action < at.CARD:
         return f"use {in_words(table_cards(row)[action - at.USE][0])}"
     place = action - at.CARD
@@ -634,7 +641,7 @@ def card_action(row: Array, action: int, turn: str, ability: str, T: Tables) -> 
 
 
 def outcome_words(before: Array, after: Array, T: Tables) -> str:
-    """Returns the pirate or the card that chance has picked."""
+    """Returns the pirate or the card that chance has picked, in words."""
     turn, name = value(before, "turn"), outcome_name(before, after, T)
     if turn == "pirate":
         return pirate_in_words(after, int(name[1:]), T)
@@ -643,8 +650,8 @@ def outcome_words(before: Array, after: Array, T: Tables) -> str:
 
 
 def legend(row: Array, T: Tables) -> str:
-    """Returns what the codes of all cards in a position stand for, in lines."""
-    entries = "; ".join(f"{NAMES[kind]} {in_words(kind)}" for kind in sorted(all_cards(said_of(row, T))))
+    """Returns the meanings of the codes of all cards in a position, in lines."""
+    entries = "; ".join(f"{NAMES[kind]} {in_words(kind)}" for kind in sorted(all_cards(word_values(row, T))))
     return textwrap.fill(entries, LEGEND_WIDTH, break_long_words=False)
 
 
@@ -652,7 +659,9 @@ FIELD_FACTS = ("most", "choices", "lowest", "width", "items", "first")
 
 
 def tables(T: Tables) -> dict[str, Any]:
-    """Returns what `alone/texts/friday.js` writes and reads positions by, as JSON; what cards do stands in `games/cards.js`."""
+    """Returns the tables from which `alone/texts/friday.js` reads and writes positions, as JSON; `games/cards.js` has the
+    cards' effects.
+    """
     fields = {}
     for name, word in WORDS.items():
         place = [int(word.field.word), int(word.field.shift), int(word.field.mask).bit_length()]

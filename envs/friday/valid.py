@@ -1,6 +1,7 @@
-"""Which rows are positions: every card at most as often as it is printed, and every step one that can be under way.
+"""Decides which rows are positions: no card more often than printed, and a current step that is possible.
 
-`fault` looks at a row from anywhere. What people type is checked by it too: `FAULTS` says what it expected of the words of a text.
+`fault` checks a row from any source. It also checks what people type: `FAULTS` has the expectation, and the words of a text
+that break it.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ FAULTS = (
     ("something that chance can pick", "turn"),
     ("a position with a legal action", "turn"),
 )
-"""What a fault expected, and the words that say what came; the first is none of a text."""
+"""The expectation of each fault, and the words that show what came; the first cannot come from a text."""
 (
     MALFORMED, LIFE, KNOWABLE, FACE_DOWN, USED, SOURCES, AT_WORK, TWO_PIRATES, APART, IN_PIRATES, DEBT, LOWERED, TOGETHER, REMOVING,
     ACTING, ABLE, LOOKS, NO_FIGHT, TO_COME, REVEALED, AT_START, TO_CHOOSE, BEATEN, LEFT_ALONE, FOUGHT, NONE_TO_COME, NEEDS_ABILITY,
@@ -160,7 +161,7 @@ SOUND = 0
 
 @jit
 def is_listed(items, first, last, ascending):
-    """Whether fields of cards hold numbers first..last, ascending if that is asked, and no more after an empty one."""
+    """Whether fields of cards contain only numbers first..last, ascending if `ascending`, without gaps."""
     before = ZERO
     while items:
         item = items & CARD_MASK
@@ -173,19 +174,19 @@ def is_listed(items, first, last, ascending):
 
 @jit
 def count_items(items, item):
-    """Counts an item (0: any but 0) in fields of cards."""
+    """Returns the number of times that an item (0: any but 0) occurs in fields of cards."""
     n = ZERO
     while items:
-        here = items & CARD_MASK
-        n += u64(here == item or (item == ZERO and here != ZERO))
+        current = items & CARD_MASK
+        n += u64(current == item or (item == ZERO and current != ZERO))
         items >>= CARD_BITS
     return n
 
 
 @jit
 def cards_fault(S, i, T):
-    """Looks at piles and lists of cards, at nothing else of a row."""
-    # Fields that are there, of cards that are there
+    """Checks piles and lists of cards, and nothing else of a row."""
+    # Only existing fields, with existing cards.
     for w in (STACK, DISCARD, LEFT, LEFT_USED, RIGHT, RIGHT_USED, DOWN):
         if S[i, w] >> COUNTED:
             return MALFORMED
@@ -196,7 +197,7 @@ def cards_fault(S, i, T):
         return MALFORMED
     if not (is_listed(looks, ONE, KINDS, True) and is_listed(active, u64(FIRST_KNOWLEDGE + 1), u64(FIRST_AGING), True)):
         return MALFORMED
-    # No card more often than it is printed
+    # No card more often than printed.
     start = at_start(0, T) + at_start(1, T) + at_start(2, T)
     hazards, away = get(S, i, HAZARDS_AT) << HAZARD_SHIFT, get(S, i, AWAY_AT) << HAZARD_SHIFT
     for k in range(len(CARDS)):
@@ -207,7 +208,7 @@ def cards_fault(S, i, T):
             n += copies_in(S[i, w], kind, T)
         if n > copies_in(start, kind, T) or count_items(S[i, KNOWN], kind + ONE) > copies_in(S[i, STACK], kind, T):
             return MALFORMED
-    # Known cards: with all else known those on top are at the bottom too; there is room for those that come to be known
+    # Known cards: if all are known, those on top count as bottom cards; there must be room for cards that become known.
     again = unknown(S, i, T)
     if again == ZERO and top:
         return MALFORMED
@@ -224,21 +225,21 @@ def cards_fault(S, i, T):
 
 @jit
 def table_fault(S, i, T):
-    """Looks at used and doubled cards."""
+    """Checks used and doubled cards."""
     used = S[i, LEFT_USED] + S[i, RIGHT_USED]
     if used & ~able_cards(T):
         return USED
     doubled = rest = S[i, DOUBLED]
     before = sources = ZERO
     while rest:
-        # Entries ascend, each of a card that lies there
+        # Entries ascend, and each belongs to a card on the table.
         entry = rest & ENTRY_MASK
         kind, code = (entry >> FOUR) - ONE, entry >> TWO
         if kind >= KINDS or entry < before:
             return MALFORMED
         if entries_of(doubled, code) > copies_in(S[i, table_word((code >> ONE) & ONE, code & ONE)], kind, T):
             return MALFORMED
-        # Its source is used and doubles no other, nor itself
+        # Its source is used, and doubles neither another card nor itself.
         by = entry & THREE
         if T.needs_source:
             if (sources >> by) & ONE:
@@ -255,7 +256,7 @@ def table_fault(S, i, T):
 
 @jit
 def has_source(used, by, T):
-    """Whether cards hold the one that doubles with this number."""
+    """Whether `used` contains the doubler with number `by`."""
     while used:
         kind = first_kind(used, T)
         if fact(kind, DOUBLER, T) == np.int64(by):
@@ -266,30 +267,30 @@ def has_source(used, by, T):
 
 @jit
 def status_fault(S, i, T):
-    """Looks at the pirates, the debt and where a card goes."""
-    here = mode(S, i)
+    """Checks the pirates, the debt and the place of a drawn card."""
+    mode_now = mode(S, i)
     first, second = get(S, i, PIRATE_AT), get(S, i, SECOND_PIRATE_AT)
     fought, beaten = get(S, i, FOUGHT_AT), get(S, i, BEATEN_AT)
-    if here > LOST or max(first, second) > u64(len(PIRATES)) or get(S, i, USES_AT) > MAX_USES:
+    if mode_now > LOST or max(first, second) > u64(len(PIRATES)) or get(S, i, USES_AT) > MAX_USES:
         return MALFORMED
-    if get(S, i, FREE_AT) > MOST_FREE or (get(S, i, TO_AT) and here != DEAL_AGING and here != DEAL_CARD):
+    if get(S, i, FREE_AT) > MOST_FREE or (get(S, i, TO_AT) and mode_now != DEAL_AGING and mode_now != DEAL_CARD):
         return MALFORMED
     if life(S, i) > T.max_life:
         return LIFE
-    fits = second == ZERO if here == DEAL_PIRATE else ZERO < first < second
+    fits = second == ZERO if mode_now == DEAL_PIRATE else ZERO < first < second
     if not fits:
         return TWO_PIRATES
     if fought & beaten or fought == THREE:
         return APART
     if fought | beaten and phase(S, i) != THREE:
         return IN_PIRATES
-    return DEBT if get(S, i, DEBT_AT) and here != LOST else SOUND
+    return DEBT if get(S, i, DEBT_AT) and mode_now != LOST else SOUND
 
 
 @jit
 def fight_fault(S, i, T):
-    """Looks at what belongs to one fight, and at the ability under way."""
-    here, ability, acting = mode(S, i), get(S, i, KIND_AT), get(S, i, ACTING_AT)
+    """Checks what belongs to one fight, and the current ability."""
+    mode_now, ability, acting = mode(S, i), get(S, i, KIND_AT), get(S, i, ACTING_AT)
     lowered, used = get(S, i, LOWERED_AT), S[i, LEFT_USED] + S[i, RIGHT_USED]
     while used:
         lowered &= ~u64(fact(first_kind(used, T), LOWERER, T))
@@ -301,13 +302,13 @@ def fight_fault(S, i, T):
     lowest = get(S, i, FROM_AT)
     if ability > EXCHANGE_AGAIN or lowest >= KINDS:
         return MALFORMED
-    if here != REMOVE and (lowest or get(S, i, POINTS_AT)):
+    if mode_now != REMOVE and (lowest or get(S, i, POINTS_AT)):
         return REMOVING
     if looked(S, i) and ability != u64(cards.SORT):
         return LOOKS
     if acting == ZERO:
         return SOUND
-    # A used card that can do it is doubled as is said
+    # The acting card is a used one with this ability, doubled as the row says.
     kind, side, by = (acting >> FOUR) - ONE, (acting >> THREE) & ONE, acting & M3
     if kind >= KINDS or by > FOUR:
         return MALFORMED
@@ -316,14 +317,14 @@ def fight_fault(S, i, T):
     plain = copies_in(S[i, table_word(side, ONE)], kind, T) - entries_of(S[i, DOUBLED], code)
     if (count_entries(S[i, DOUBLED], entry, entry) if by else plain) == ZERO:
         return ACTING
-    own, begun = fact(kind, ABILITY, T), cards.EXCHANGE if ability == EXCHANGE_AGAIN else np.int64(ability)
-    return SOUND if own == begun or (own == cards.COPY and begun != cards.COPY) else ABLE
+    card_ability, begun = fact(kind, ABILITY, T), cards.EXCHANGE if ability == EXCHANGE_AGAIN else np.int64(ability)
+    return SOUND if card_ability == begun or (card_ability == cards.COPY and begun != cards.COPY) else ABLE
 
 
 @jit
-def steps_left(here, ability, amount):
-    """Returns the least and the most steps that an ability can have left at a turn; (0, -1) where it cannot be under way."""
-    drawn, aims, offers = here <= DEAL_CARD, here == TARGET, here == OFFER
+def steps_left(mode_now, ability, amount):
+    """Returns the least and the most steps that an ability can have left in a mode; (0, -1) if it is impossible there."""
+    drawn, aims, offers = mode_now <= DEAL_CARD, mode_now == TARGET, mode_now == OFFER
     name = np.int64(ability)
     if name == cards.DRAW and (drawn or offers):
         return np.int64(offers), amount - 1
@@ -339,34 +340,34 @@ def steps_left(here, ability, amount):
 
 @jit
 def ability_fault(S, i, T):
-    """Looks at the ability under way and the turn together."""
-    here, ability, to = mode(S, i), get(S, i, KIND_AT), get(S, i, TO_AT)
-    drawn = here in (DEAL_AGING, DEAL_CARD)
-    chosen = TARGET <= here <= ORDER
+    """Checks the current ability together with the mode."""
+    mode_now, ability, to = mode(S, i), get(S, i, KIND_AT), get(S, i, TO_AT)
+    drawn = mode_now in (DEAL_AGING, DEAL_CARD)
+    chosen = TARGET <= mode_now <= ORDER
     steps = np.int64(get(S, i, STEPS_AT))
     if ability == ZERO:
         if chosen:
             return NEEDS_ABILITY
         if steps or (drawn and to == TO_LOOK):
             return NO_STEPS
-        return GOES_TO if to == TO_SETUP and here != DEAL_AGING else SOUND
+        return GOES_TO if to == TO_SETUP and mode_now != DEAL_AGING else SOUND
     if not chosen and (not drawn or to == TO_SETUP):
         return NO_ABILITY
-    # How many steps may be left
+    # The number of steps left.
     kind = (get(S, i, ACTING_AT) >> FOUR) - ONE
     amount = 2 if fact(kind, ABILITY, T) == cards.COPY else fact(kind, AMOUNT, T)
-    low, high = steps_left(here, ability, amount)
+    low, high = steps_left(mode_now, ability, amount)
     if not low <= steps <= high:
         return STEPS
-    # Cards to draw, cards looked at, where a card goes
-    if here == OFFER and not can_draw(S, i, T):
+    # Cards to draw, cards looked at, the place of a drawn card.
+    if mode_now == OFFER and not can_draw(S, i, T):
         return TO_DRAW
     if ability == u64(cards.SORT):
         n = count_items(looked(S, i), ZERO)
-        least = u64(here in (OFFER, ARRANGE)) + u64(here == ORDER) * TWO
-        if n < least or n > (TWO if here == OFFER or drawn else THREE):
+        least = u64(mode_now in (OFFER, ARRANGE)) + u64(mode_now == ORDER) * TWO
+        if n < least or n > (TWO if mode_now == OFFER or drawn else THREE):
             return LOOKED
-        if here == ORDER and count_items(looked(S, i), looked(S, i) & CARD_MASK) == n:
+        if mode_now == ORDER and count_items(looked(S, i), looked(S, i) & CARD_MASK) == n:
             return IN_ORDER
         right = to == TO_LOOK
     elif ability == u64(cards.DRAW):
@@ -378,31 +379,33 @@ def ability_fault(S, i, T):
 
 @jit
 def turn_fault(S, i, T):
-    """Looks at what the turn needs."""
-    here, phase_here, ahead = mode(S, i), phase(S, i), get(S, i, HAZARDS_AT)
-    beaten, pirates = get(S, i, BEATEN_AT), phase_here == THREE
+    """Checks what the mode requires."""
+    # Modes without a fight have nothing on the table.
+    mode_now, phase_now, ahead = mode(S, i), phase(S, i), get(S, i, HAZARDS_AT)
+    beaten, pirates = get(S, i, BEATEN_AT), phase_now == THREE
     active = count_items(get(S, i, ACTIVE_AT), ZERO)
-    setup = here in (DEAL_PIRATE, DEAL_HAZARD) or get(S, i, TO_AT) == TO_SETUP
+    setup = mode_now in (DEAL_PIRATE, DEAL_HAZARD) or get(S, i, TO_AT) == TO_SETUP
     moved = get(S, i, FREE_AT) | get(S, i, USES_AT) | get(S, i, LOWERED_AT) | S[i, DOUBLED]
     for w in (LEFT_USED, RIGHT, RIGHT_USED, DOWN):
         moved |= S[i, w]
-    if (setup or here in (CHOOSE, WON)) and moved | S[i, LEFT]:
+    if (setup or mode_now in (CHOOSE, WON)) and moved | S[i, LEFT]:
         return NO_FIGHT
+    # The hazards and pirates of each mode.
     if setup:
-        if pirates or (ahead == ZERO and here != DEAL_PIRATE):
+        if pirates or (ahead == ZERO and mode_now != DEAL_PIRATE):
             return TO_COME
-        if active > u64(here == DEAL_HAZARD):
+        if active > u64(mode_now == DEAL_HAZARD):
             return REVEALED
-        if here == DEAL_PIRATE and (ahead == ZERO or get(S, i, AGING_AT) == ZERO):
+        if mode_now == DEAL_PIRATE and (ahead == ZERO or get(S, i, AGING_AT) == ZERO):
             return AT_START
-    elif here == CHOOSE:
+    elif mode_now == CHOOSE:
         fought = get(S, i, FOUGHT_AT) | beaten
         if (ahead or active or fought) if pirates else active != TWO and (active != ONE or ahead):
             return TO_CHOOSE
-    elif here == WON:
+    elif mode_now == WON:
         if beaten != THREE or active:
             return BEATEN
-    elif here == REMOVE:
+    elif mode_now == REMOVE:
         if pirates or active or moved:
             return LEFT_ALONE
     else:
@@ -415,34 +418,34 @@ def turn_fault(S, i, T):
 
 @jit
 def action_fault(S, i, T):
-    """Looks whether somebody can act."""
-    here = mode(S, i)
-    if here <= DEAL_CARD:
-        if here == DEAL_AGING and S[i, STACK] and get(S, i, TO_AT) != TO_SETUP:
+    """Checks that somebody can act."""
+    mode_now = mode(S, i)
+    if mode_now <= DEAL_CARD:
+        if mode_now == DEAL_AGING and S[i, STACK] and get(S, i, TO_AT) != TO_SETUP:
             return EMPTY
         return SOUND if open_outcomes(S, i, T) else TO_PICK
-    if here == IN_FIGHT:
+    if mode_now == IN_FIGHT:
         return SOUND if can_act(S, i, T) else TO_DO
-    if here == TARGET and get(S, i, KIND_AT) != EXCHANGE_AGAIN:
-        return SOUND if offer_cards(S, i, here, None, 0, T) else TO_DO
+    if mode_now == TARGET and get(S, i, KIND_AT) != EXCHANGE_AGAIN:
+        return SOUND if offer_cards(S, i, mode_now, None, 0, T) else TO_DO
     return SOUND
 
 
 @jit
 def fault(S, i, T):
-    """Returns the number of the first fault of a row from anywhere, SOUND if it is a position; `FAULTS` has them in words."""
-    found = cards_fault(S, i, T)
-    if found == SOUND:
-        found = table_fault(S, i, T)
-    if found == SOUND:
-        found = status_fault(S, i, T)
-    if found == SOUND:
-        found = fight_fault(S, i, T)
-    if found == SOUND:
-        found = turn_fault(S, i, T)
-    if found == SOUND:
-        found = ability_fault(S, i, T)
-    return found if found else action_fault(S, i, T)
+    """Returns the number of the first fault of a row, or SOUND for a position; `FAULTS` has the faults in words."""
+    number = cards_fault(S, i, T)
+    if number == SOUND:
+        number = table_fault(S, i, T)
+    if number == SOUND:
+        number = status_fault(S, i, T)
+    if number == SOUND:
+        number = fight_fault(S, i, T)
+    if number == SOUND:
+        number = turn_fault(S, i, T)
+    if number == SOUND:
+        number = ability_fault(S, i, T)
+    return number if number else action_fault(S, i, T)
 
 
 @jit

@@ -1,20 +1,21 @@
-"""Starship: ships built in 14 stages from modules, and every stage open to change.
+"""Generates spaceships in 14 stages, and has the game of building one (one player, chance).
 
-The hull is a heap of circles and rectangles; the cockpit goes where it is safest, the reactor to the centre of mass,
-thrusters and weapons to the rim, supplies and crew near what needs them, and armour wherever the crew can do without
-a corridor. Source: the early ship generator of Cosmoteer, as its author told it in 14 stages.
+The hull is a heap of circles and rectangles. The cockpit goes where it is safest, the reactor to the centre of mass, thrusters
+and weapons to the rim, supplies and crew near what needs them. Armour goes wherever the crew can do without a corridor. Source:
+the early ship generator of Cosmoteer, as its author told it in 14 stages. Every stage can be changed.
 
     >>> from leafwise.envs.starship import generate
     >>> print(generate(seed=7))
 
 To be read in this order: `settings` (each stage's settings, presets, TOML), `catalogue` (the parts), `tables` (a ship as a row
 of numbers), `board` and `hull` (cells, walls, doors), `placing` (where a part may go, and how good that is), `generator` (the
-stages one after another), `quality`, `ship` (a finished one, and its file). The game: `rules`, `options`, `targets`, `features`,
-`info`, `scores`, `draw`, `text`. Who builds: `heuristic_builder`, `lookahead`, `plans`. Beside them: `check` (a second opinion
-in plain Python), `statistics` of many ships, `mirror`, `pcg_problem` (the interface of the PCG Benchmark).
+stages one after another), `quality`, `ship` (a finished one, and its file). The game: `rules`, `options`, `targets`,
+`features`, `info`, `scores`, `draw`, `text`. Who builds: `heuristic_builder`, `lookahead`, `plans`. Beside them: `check` (a
+second implementation of the rules, in plain Python), `statistics` of many ships, `mirror`, `pcg_problem` (the interface of the
+PCG Benchmark).
 
-A *stage* in this room is one of these 14; only `rules.CHANCE_STAGES` and the `stage=` of evaluators mean the contract's.
-Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-v0`; its rules: `rules`.
+A *stage* in this room is one of these 14; only `rules.CHANCE_STAGES` and the `stage=` of evaluators mean the contract's. The
+game is `leafwise.game("starship")` and `leafwise/StarshipPlace-v0`; `rules` has its rules.
 """
 
 import numpy as np

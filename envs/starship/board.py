@@ -1,7 +1,7 @@
-"""The board in compiled code: cells, walls and doors of a state row, and the bit planes that mirror them.
+"""The board in compiled code: cells, walls and doors of a state row, and the bit planes that hold the same.
 
-A plane is one uint64 for each row of the grid. `EAST` and `SOUTH` say between which neighbours one may walk, so that
-one breadth-first step over the whole board is a handful of shifts a row.
+A plane is one uint64 for each row of the grid. `EAST` and `SOUTH` say between which neighbours the crew can walk. A
+breadth-first step over the whole board takes a few shifts a row.
 """
 
 import numpy as np
@@ -35,13 +35,13 @@ def bit(x):
 
 @jit(inline=True)
 def span(x, w):
-    """Returns the word with the `w` bits from `x` on set; w < 64."""
+    """Returns the word with the `w` bits from `x` on set; `w` is below 64."""
     return ((ONE << u64(w)) - ONE) << u64(x)
 
 
 @jit
 def copy_words(source, target):
-    """Writes the words of one array, a row or a plane, to another of the same length."""
+    """Copies the words of one array, a row or a plane, to another of the same length."""
     for k in range(target.shape[0]):
         target[k] = source[k]
 
@@ -82,19 +82,19 @@ def part_at(S, i, T, k):
 
 @jit(inline=True)
 def step_x(d):
-    """Returns the columns that one step in direction `d` leads to the right."""
+    """Returns the change of the column in one step in direction `d`."""
     return 1 if d == 1 else -1 if d == 3 else 0
 
 
 @jit(inline=True)
 def step_y(d):
-    """Returns the rows that one step in direction `d` leads down."""
+    """Returns the change of the row in one step in direction `d`."""
     return 1 if d == 2 else -1 if d == 0 else 0
 
 
 @jit
 def load_planes(S, i, T):
-    """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`; they are kept where they are of the same cells."""
+    """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`, unless they already hold the same cells."""
     different = np.uint16(0)
     for cell in range(T.loaded.shape[0]):
         different |= T.loaded[cell] ^ S[i, at.HEADER + cell]
@@ -109,7 +109,7 @@ def load_planes(S, i, T):
         hull, floor, east, south = ZERO, ZERO, ZERO, ZERO
         for x in range(T.grid):
             word = np.int64(S[i, at.HEADER + y * T.grid + x])
-            if word == SPACE:  # it never has a door
+            if word == SPACE:  # space never has a door
                 continue
             value = word & at.VALUE
             hull |= bit(x)
@@ -126,7 +126,7 @@ def load_planes(S, i, T):
 
 @jit
 def hull_extent(T, box):
-    """Writes left, top, right and bottom of the hull into `box`; left > right without a hull."""
+    """Writes the left, top, right and bottom of the hull into `box`; left > right if there is no hull."""
     box[0], box[1], box[2], box[3] = T.grid, T.grid, -1, -1
     columns = ZERO
     for y in range(T.grid):
@@ -149,9 +149,9 @@ def hull_area(T):
 
 @jit
 def open_hull(S, i, T):
-    """Turns every cell of the plane HULL into corridor in row `i`, all else into SPACE, and builds the planes.
+    """Turns the cells of plane HULL into corridor in row `i` and all others into SPACE, and builds the planes.
 
-    A ship without a hull is not valid.
+    A ship without a hull gets the reason `shape_failed`.
     """
     for y in range(T.grid):
         for x in range(T.grid):
@@ -165,7 +165,7 @@ def open_hull(S, i, T):
 
 @jit
 def wall_off(planes, x, y):
-    """Clears the floor of one cell in the planes and closes its four edges."""
+    """Takes the floor of one cell from the planes and closes its four edges."""
     here = bit(x)
     planes[at.FLOOR, y + 1] &= ~here
     planes[at.EAST, y + 1] &= ~(here | (here >> ONE))
@@ -175,7 +175,7 @@ def wall_off(planes, x, y):
 
 @jit(inline=True)
 def write_cell(S, i, T, x, y, word):
-    """Writes a cell to row `i`, whose planes are loaded and are to follow."""
+    """Writes a cell to row `i`; its planes are loaded, and the caller changes them."""
     S[i, at.HEADER + y * T.grid + x] = T.loaded[y * T.grid + x] = word
 
 
@@ -200,14 +200,16 @@ def put_door(S, i, T, x, y, d):
 
 @jit
 def put_part(S, i, T, part, r, x, y):
-    """Places a part whose placement is legal: its cells, its walls, its initial door, its entry in the list."""
+    """Places a part at a legal place: its cells, its walls, its initial door, and its entry in the list of parts."""
     number = parts_placed(S, i)
     w, h = T.size[part, r, 0], T.size[part, r, 1]
-    for slot in range(T.slots.shape[2]):  # the room's own door is at the first slot that leads to corridor
+    # The initial door is at the first slot that leads to corridor
+    for slot in range(T.slots.shape[2]):
         dx, dy, d = T.slots[part, r, slot, 0], T.slots[part, r, slot, 1], T.slots[part, r, slot, 2]
         ox, oy = x + dx + step_x(d), y + dy + step_y(d)
         if ox >= 0 and T.planes[at.FLOOR, oy + 1] & bit(ox) != ZERO:
             break
+    # The cells become a room with walls all round, and open inside
     for yy in range(y, y + h):
         for xx in range(x, x + w):
             write_cell(S, i, T, xx, yy, ROOM + number)
@@ -216,6 +218,7 @@ def put_part(S, i, T, part, r, x, y):
         T.planes[at.EAST, yy + 1] |= span(x, w - 1)
         if yy + 1 < y + h:
             T.planes[at.SOUTH, yy + 1] |= span(x, w)
+    # The door, and the entry in the list of parts
     put_door(S, i, T, x + dx, y + dy, d)
     first = part_word(T, number)
     S[i, first] = part | (r << 4) | (slot << 8)
@@ -225,7 +228,7 @@ def put_part(S, i, T, part, r, x, y):
 
 @jit(inline=True)
 def step_into(planes, row, above):
-    """Returns row `row` of plane SEEN one crew step on; `above` is the row before it as it was."""
+    """Returns row `row` of plane SEEN after one crew step; `above` is the row before it, without that step."""
     old, east = planes[at.SEEN, row], planes[at.EAST, row]
     new = old | ((old & east) << ONE) | ((old >> ONE) & east)
     return new | (above & planes[at.SOUTH, row - 1]) | (planes[at.SEEN, row + 1] & planes[at.SOUTH, row])
@@ -233,7 +236,7 @@ def step_into(planes, row, above):
 
 @jit(inline=True)
 def spread(planes, top, bottom):
-    """Lets the plane SEEN grow by one crew step, rows top..bottom of the grid; returns whether it grew."""
+    """Grows plane SEEN by one crew step in rows top..bottom of the grid; returns whether it grew."""
     above, grew = planes[at.SEEN, top], ZERO
     for row in range(top + 1, bottom + 2):
         old = planes[at.SEEN, row]
@@ -246,7 +249,7 @@ def spread(planes, top, bottom):
 
 @jit(inline=True)
 def write_bits(bits, value, out, first, stride):
-    """Writes `value` to `out[first + stride * x]` for each bit x."""
+    """Writes `value` to `out[first + stride * x]` for each set bit x."""
     while bits != ZERO:
         out[np.int64(first) + stride * np.int64(lowest(bits))] = value
         bits &= bits - ONE
@@ -254,9 +257,9 @@ def write_bits(bits, value, out, first, stride):
 
 @jit(inline=True)
 def write_steps(T, top, bottom, most, out, first, stride):
-    """Writes how many crew steps each cell is from plane SEEN, as a share of `most`, where they are fewer.
+    """Writes the crew steps from plane SEEN to each cell as a share of `most`, where they are fewer than `most`.
 
-    Rows top..bottom of the grid take part; cell (x, y) stands at `out[first + stride * (y * grid + x)]`, float32.
+    Rows top..bottom of the grid take part. Cell (x, y) stands at `out[first + stride * (y * grid + x)]`, float32.
     """
     planes = T.planes
     for row in range(top + 1, bottom + 2):
@@ -276,7 +279,7 @@ def write_steps(T, top, bottom, most, out, first, stride):
 
 @jit(inline=True)
 def start_walk(planes, grid, x, y, top, bottom):
-    """Sets plane SEEN to cell (x, y) alone, within the rows of the grid from `top` to `bottom`."""
+    """Sets plane SEEN to cell (x, y) alone, in the rows of the planes from `top` to `bottom`."""
     for row in range(max(0, top), min(grid + 1, bottom) + 1):
         planes[at.SEEN, row] = ZERO
     planes[at.SEEN, y + 1] = bit(x)
@@ -284,7 +287,10 @@ def start_walk(planes, grid, x, y, top, bottom):
 
 @jit(inline=True)
 def first_neighbour(planes, x, y, w, h):
-    """Returns the first open neighbour of a block, by cell in raster order, then N, E, S, W; (-1, -1) if there is none."""
+    """Returns the first cell beside a block that the crew can step to from it; (-1, -1) if there is none.
+
+    The order is that of the block's cells in raster order, then N, E, S, W.
+    """
     for yy in range(y, y + h):
         for xx in range(x, x + w):
             here = bit(xx)
@@ -301,12 +307,14 @@ def first_neighbour(planes, x, y, w, h):
 
 @jit(inline=True)
 def contiguous(planes, grid, x, y, w, h, limit):
-    """Returns whether closing the `w` by `h` block at (x, y) leaves the crew a way round of at most the limit.
+    """Returns whether the crew still has a way round the `w` by `h` block at (x, y) once it is closed.
 
-    All open neighbours of the block must lie within `limit + w + h - 2` steps of the first of them without entering the
-    block. A single open neighbour needs no way round, unless it is a room: then the block holds the room's only door.
+    An open neighbour is a cell that the crew can step to from the block. All of them must lie within `limit + w + h - 2` steps
+    of the first one without entering the block. A single open neighbour needs no way round unless it is a room: then the block
+    holds the room's only door.
     """
-    if limit >= 4 and x > 0:  # corridor all round: half-way round is w + h + 2 steps
+    # With corridor all round the block, half-way round is w + h + 2 steps
+    if limit >= 4 and x > 0:
         ring, missing = span(x - 1, w + 2), ZERO
         for row in range(y, y + h + 2):
             missing |= ring & ~planes[at.FLOOR, row]
@@ -317,7 +325,10 @@ def contiguous(planes, grid, x, y, w, h, limit):
 
 @jit(inline=True)
 def ring_of(floor, x, y, w, h):
-    """Returns which cells next to a block, corners too, are floor: bits clockwise from the top left one; 0 < x, x + w < 64."""
+    """Returns which cells next to a block are floor, corners included; 0 < x and x + w < 64.
+
+    The bits go clockwise from the top left corner.
+    """
     left, right = u64(x - 1), u64(x + w)
     ring = (floor[y] >> left) & span(0, w + 2)
     for k in range(h):
@@ -330,9 +341,9 @@ def ring_of(floor, x, y, w, h):
 
 @jit(inline=True)
 def is_one_way(ring, w, h, reach):
-    """Returns whether the floor that shares a side with the block is one way along it, of at most `reach` steps.
+    """Returns whether the floor along the block's sides is one connected way of at most `reach` steps.
 
-    A corner belongs to the way where it joins two sides.
+    A corner belongs to the way if it joins two sides.
     """
     last = u64(2 * (w + h) + 3)
     sides = ring & ~(ONE | bit(w + 1) | bit(w + 2 + h) | bit(2 * w + 3 + h))
@@ -343,10 +354,11 @@ def is_one_way(ring, w, h, reach):
 
 @jit
 def has_way_round(planes, grid, x, y, w, h, limit):
-    """Returns what `contiguous` does, by walking round the block."""
+    """Returns what `contiguous` does, by a walk round the block."""
     sx, sy = first_neighbour(planes, x, y, w, h)
     if sx < 0:
         return True
+    # The open edges of the block, how many there are, and which of them are doors
     block = span(x, w)
     left, right = ZERO if x == 0 else bit(x - 1), bit(x + w - 1)
     above, below = planes[at.SOUTH, y] & block, planes[at.SOUTH, y + h] & block
@@ -357,10 +369,12 @@ def has_way_round(planes, grid, x, y, w, h, limit):
         doors |= planes[at.EAST, row] & ((left & ~planes[at.FLOOR, row]) | (right & ~(planes[at.FLOOR, row] >> ONE)))
     if count <= 1:
         return planes[at.FLOOR, sy + 1] & bit(sx) != ZERO
+    # Without doors, a connected way along the block's sides is enough
     reach = limit + w + h - 2
     if doors == ZERO and x > 0 and x + w < 64 and is_one_way(ring_of(planes[at.FLOOR], x, y, w, h), w, h, reach):
         return True
-    first, last = max(0, y - 1 - reach // 2), min(grid - 1, y + h + reach // 2)  # from farther off there is no way back
+    # A walk from the first neighbour, one step at a time, in the rows from which it can come back
+    first, last = max(0, y - 1 - reach // 2), min(grid - 1, y + h + reach // 2)
     start_walk(planes, grid, sx, sy, first, last + 2)
     top, bottom = sy, sy
     for _ in range(reach):
@@ -381,7 +395,7 @@ def has_way_round(planes, grid, x, y, w, h, limit):
 
 @jit
 def walk_is_longer(planes, grid, x, y, ox, oy, steps):
-    """Returns whether the crew needs more than `steps` steps from cell (x, y) to cell (ox, oy)."""
+    """Returns whether the crew's shortest walk from cell (x, y) to cell (ox, oy) has more than `steps` steps."""
     start_walk(planes, grid, x, y, y - steps, y + steps + 2)
     top, bottom = y, y
     for _ in range(steps):

@@ -1,7 +1,7 @@
-"""The parts a ship is built from: sizes, masses, prices, and the cells at which each may have a door.
+"""Lists the parts that a ship is built from: sizes, masses, prices, and the cells at which each may have a door.
 
-Directions are 0 = N (up, the bow), 1 = E, 2 = S, 3 = W. Rotation `r` turns a part by `r` quarter turns clockwise; a
-directional part (thruster, weapon) faces N in the catalogue, so its facing equals its rotation.
+Directions are 0 = N (up, the bow), 1 = E, 2 = S, 3 = W. Rotation `r` turns a part by `r` quarter turns clockwise. A directional
+part (thruster, weapon) faces N in the catalogue, so its facing equals its rotation.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ AMMO_SUPPLY, POWER_STORAGE = 7, 8
 QUARTERS, BUNK = 9, 10
 
 UNLIMITED = 64
-"""A lane that must be clear up to the edge of the grid (no grid is larger)."""
+"""The lane of a part that must be clear up to the edge of the grid, in cells; no grid is larger."""
 
 
 class Part(NamedTuple):
-    """One line of the catalogue; lengths in cells, mass in hundredths of a tonne."""
+    """A row of the catalogue; lengths in cells, mass in hundredths of a tonne, price in credits."""
 
     name: str
     letter: str
@@ -43,9 +43,9 @@ class Part(NamedTuple):
     mass: int
     price: int
     points: int = 1
-    """What it counts towards its stage's target: thruster or weapon score, seats, or 1."""
+    """How many points it gives its stage: thruster or weapon score, seats, or 1."""
     clear: int = 0
-    """Cells of SPACE needed in front of a directional part; 0 for others."""
+    """Cells of SPACE that a directional part needs in front of it; 0 for other parts."""
     thrust: int = 0
     firepower: int = 0
     operators: int = 0
@@ -78,7 +78,7 @@ CREW_ROOMS = (QUARTERS, BUNK)
 
 
 def size(part: int, r: int) -> tuple[int, int]:
-    """Returns (width, height) of the footprint of `part` turned by `r`."""
+    """Returns the width and height in cells of the footprint of `part`, turned by `r` quarter turns."""
     base = PARTS[part]
     return (base.height, base.width) if r % 2 else (base.width, base.height)
 
@@ -96,7 +96,10 @@ def _sides(part: Part) -> list[tuple[int, int, int]]:
 
 
 def door_slots(part: int, r: int) -> list[tuple[int, int, int]]:
-    """Returns the allowed door slots of `part` turned by `r`: (dx, dy) of the inside cell and the direction out."""
+    """Returns the cells at which `part`, turned by `r`, may have a door, in order of preference.
+
+    A slot is (dx, dy, direction): the cell inside the footprint, and the direction that leads out.
+    """
     slots, (w, h) = _sides(PARTS[part]), (PARTS[part].width, PARTS[part].height)
     for _ in range(r):
         slots = [(h - 1 - dy, dx, (d + 1) % 4) for dx, dy, d in slots]
@@ -106,7 +109,7 @@ def door_slots(part: int, r: int) -> list[tuple[int, int, int]]:
 
 _MOST_SLOTS = max(len(_sides(part)) for part in PARTS)
 
-# The same facts as arrays, for compiled code; every index starts with the part.
+# The catalogue as arrays for compiled code; the first index is the part
 SIZE = np.array([[size(p, r) for r in range(4)] for p in range(len(PARTS))], np.int64)
 """Width and height of the footprint; shape [part, rotation, 2]."""
 SLOTS = np.array(
@@ -115,5 +118,5 @@ SLOTS = np.array(
 )
 """Door slots (dx, dy, direction) in order, direction -1 past the last; shape [part, rotation, slot, 3]."""
 FACTS = np.array([part[4:] for part in PARTS], np.int64)
-"""Numbers of each part by the column names below; shape [part, 9]."""
+"""The numbers of each part, in the columns named below; shape [part, 9]."""
 ROTATIONS, MASS, PRICE, POINTS, CLEAR, THRUST, FIREPOWER, OPERATORS, SEATS = range(9)

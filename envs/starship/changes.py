@@ -1,9 +1,10 @@
-"""Which change of a finished ship is worth a try: what is seen of a change, and a small network that says how likely it is a gain.
+"""Which change of a finished ship is worth a try: its features, and a small network that estimates how likely it is a gain.
 
-A change puts one part elsewhere. To know what it is worth, all that came after that part is built again (`plans.change`), which
-takes far longer than to see one. So several are seen, and the likeliest is tried. The exact quality alone decides whether it is
-kept. What is seen is measured on the ship as it stands, as if that part alone moved.
-`leafwise.training.starship.ship_changes` learns it."""
+A change puts one part elsewhere. Its value is known only once all later parts are built again (`plans.change`), which takes far
+longer than to compute its features. So the features of several changes are computed, and the likeliest one is tried. Only the
+exact quality decides whether it is kept. The features are measured on the finished ship, as if that part alone moved.
+`leafwise.training.starship.ship_changes` trains the network.
+"""
 
 from __future__ import annotations
 
@@ -52,18 +53,18 @@ from leafwise.envs.starship.settings import MOST_PARTS
 
 u64 = np.uint64
 DRAWN, PLACES = 3, 6
-"""Parts that are drawn for each try, and places that are seen of each."""
+"""Parts that are drawn for each try, and places that are looked at for each part."""
 KIND, TURNED, X, Y, WIDE, HIGH, MASS = range(7)
-"""Columns of `Ship.parts`."""
+"""Columns of `SurveyedShip.parts`."""
 CREW, AMMO, POWER = range(3)
 SERVERS = (
     (catalogue.QUARTERS, catalogue.BUNK),
     (catalogue.AMMO_SUPPLY, catalogue.AMMO_SUPPLY),
     (catalogue.REACTOR, catalogue.POWER_STORAGE),
 )
-"""What parts are served by: crew rooms, ammo supplies, and the reactor with power storages."""
+"""The parts that give each service: crew rooms, ammo supplies, and the reactor with power storages."""
 NEAR, FAR = 8, 24
-"""Gaps in cells within which a part counts as served, and from which on it makes no difference."""
+"""Gaps in cells: up to the first a part counts as served; from the second on, distance makes no difference."""
 
 TERMS_AT = len(PARTS)
 ORDER_AT = TERMS_AT + 6
@@ -76,42 +77,44 @@ STEPS_AT = SHELTER_AT + 1
 TRIED_AT = STEPS_AT + 3
 THERE_AT = TRIED_AT + 1
 SEEN = THERE_AT + 2
-"""What is seen of a change: the part's kind, one of 11; the ship's six terms; how late the part came; how far it moves, by column,
-by row, in all, and whether it turns; what the thrust term gains; cells at the hull's rim and depth, before and by how much more;
-for each service the mean gap and the share served, by how much more, and the share as it is; what shelter the cockpit gains; steps
-on foot to each service, by how much fewer; how lately it was tried; the share of the new place that rooms and armour take."""
+"""The number of features of a change, which are in this order: the part's kind, one of 11; the ship's six terms; the part's
+share of the order of placement; how far it moves by column, by row, in all, and whether it turns; what the thrust term gains;
+cells at the hull's rim and depth, before the change and by how much more; for each service by how much the mean gap and the
+share served grow, and the share as it is; what shelter the cockpit gains; for each service by how much fewer the steps on foot
+are; how lately it was tried; the share of the new place that rooms and armour take.
+"""
 
 
-class Ship(NamedTuple):
-    """The ship as it stands, and scratch."""
+class SurveyedShip(NamedTuple):
+    """A finished ship, measured, and scratch."""
 
     parts: Ints
     """[parts, 7]: kind, rotation, place, size, mass."""
     thrust: Floats
-    """[4, 2]: thrust of each facing, and its moment, as twice the place."""
+    """[4, 2]: thrust of each facing, and its moment with doubled coordinates."""
     mass: Floats
-    """[3]: the mass and its moments, as twice the place."""
+    """[3]: the mass and its moments with doubled coordinates."""
     box: Ints
     """[4]: the hull's extent."""
     terms: Floats
     """[6]"""
     served: Floats
-    """[3, 2]: for each service the mean gap as a share of `FAR`, and the share of the served."""
+    """[3, 2]: for each service the mean gap as a share of `FAR`, and the share of its consumers served."""
     steps: Floats32
-    """[3, cells]: steps on foot from each service, as a share of `CREW_STEPS`; 1 where they are no fewer."""
+    """[3, cells]: steps on foot from each service, as a share of `CREW_STEPS`, at most 1."""
     tried: Words
-    """[decisions, places]: the time at which a change was tried last."""
+    """[decisions, places]: the time of the last try of a change."""
     time: Words
-    """[2]: now, counted in changes that were kept, and when this ship began."""
+    """[2]: now, counted in changes that were kept, and the time at which this ship began."""
     anchors: Words
-    """[4, rows]: where the part drawn may stand, its ways apart."""
+    """[4, rows]: where the drawn part may be placed, apart from the crew's ways."""
     seen: Floats32
-    """[2, SEEN]: a change, and the likeliest one so far."""
+    """[2, SEEN]: the features of a change, and those of the likeliest so far."""
     hidden: Floats32
-    """[2, most units]"""
+    """[2, units]: scratch of the network."""
 
 
-class Weights(NamedTuple):
+class ChangeWeights(NamedTuple):
     """Three dense layers with rectified units between them."""
 
     first: Floats32
@@ -125,11 +128,11 @@ class Weights(NamedTuple):
 
 
 KIND_OF_FILE = "ship-changes"
-"""Kind of the files of such networks."""
+"""The kind of the files of such networks."""
 
 
 def shapes(units: int) -> dict[str, tuple[int, ...]]:
-    """Returns the shapes of the weights of a network with so many units in each hidden layer."""
+    """Returns the shapes of the weights of a network with `units` units in each hidden layer."""
     return {
         "first": (SEEN, units),
         "first_bias": (units,),
@@ -139,20 +142,20 @@ def shapes(units: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-def weights_of(tensors: Mapping[str, Array], told: Mapping[str, Any], path: Path) -> Weights:
-    """Returns the weights of a file's tensors; raises ValueError in one line for another file."""
+def weights_of(tensors: Mapping[str, Array], metadata: Mapping[str, Any], path: Path) -> ChangeWeights:
+    """Returns the weights in a file's tensors; raises ValueError in one line for another file."""
     units = len(tensors.get("out", ()))
-    right = told.get("kind") == KIND_OF_FILE and {k: t.shape for k, t in tensors.items()} == shapes(units)
-    if not right or any(t.dtype != np.float32 or not np.isfinite(t).all() for t in tensors.values()):
+    is_right = metadata.get("kind") == KIND_OF_FILE and {k: t.shape for k, t in tensors.items()} == shapes(units)
+    if not is_right or any(t.dtype != np.float32 or not np.isfinite(t).all() for t in tensors.values()):
         raise UserError(
-            f"{str(path)!r}: expected a network that proposes changes of ships, got one of kind {told.get('kind')!r}"
+            f"{str(path)!r}: expected a network that proposes changes of ships, got one of kind {metadata.get('kind')!r}"
         )
-    return Weights(**{name: np.ascontiguousarray(tensors[name]) for name in Weights._fields})
+    return ChangeWeights(**{name: np.ascontiguousarray(tensors[name]) for name in ChangeWeights._fields})
 
 
 @jit
 def thrust_term_of(ship, mass_x, mass_y, facing, more):
-    """Returns the thrust term with other moments of the mass, and of one facing `more` moment of thrust."""
+    """Returns the thrust term after a change: with these moments of the mass, and with `more` moment of thrust in one facing."""
     term = 0.0
     for f in range(4):
         thrust = ship.thrust[f, 0]
@@ -174,7 +177,7 @@ def gap_between(parts, a, b):
 
 @jit(inline=True)
 def is_served(kind, service):
-    """Returns whether a part is one that a service is for."""
+    """Returns whether a part of this kind needs a service."""
     if service == CREW:
         return kind == catalogue.COCKPIT or is_weapon(kind)
     return consumes(kind, catalogue.AMMO_SUPPLY if service == AMMO else catalogue.POWER_STORAGE)
@@ -182,13 +185,16 @@ def is_served(kind, service):
 
 @jit(inline=True)
 def serves(kind, service):
-    """Returns whether a part gives a service."""
+    """Returns whether a part of this kind gives a service."""
     return kind == SERVERS[service][0] or kind == SERVERS[service][1]
 
 
 @jit
 def service_of(parts, n, service):
-    """Returns the mean gap from the served to the nearest of a service, as a share of `FAR`, and the share that it is near."""
+    """Returns the mean gap from the parts that need a service to the nearest that gives it, and the share of them that is near.
+
+    The gap is a share of `FAR`.
+    """
     total, near, count = np.int64(0), 0, 0
     for a in range(n):
         if is_served(parts[a, KIND], service):
@@ -202,7 +208,7 @@ def service_of(parts, n, service):
 
 @jit
 def rim_and_depth(parts, k, T):
-    """Returns how many cells of a part lie at the hull's rim, and the least depth of one."""
+    """Returns how many cells of a part lie at the hull's rim, and the least depth of its cells."""
     cells, least = 0, np.int64(99)
     for y in range(parts[k, Y], parts[k, Y] + parts[k, HIGH]):
         for x in range(parts[k, X], parts[k, X] + parts[k, WIDE]):
@@ -213,7 +219,7 @@ def rim_and_depth(parts, k, T):
 
 @jit
 def least_steps(steps, x, y, w, h, grid):
-    """Returns the fewest steps to a service from the cells of a rectangle and round it."""
+    """Returns the fewest steps to a service from the cells of a rectangle and from those round it."""
     least = 1.0
     for row in range(max(0, y - 1), min(grid, y + h + 1)):
         for column in range(max(0, x - 1), min(grid, x + w + 1)):
@@ -223,7 +229,7 @@ def least_steps(steps, x, y, w, h, grid):
 
 @jit
 def survey(S, last, ship, T):
-    """Measures the finished ship of row `last`; returns how many parts it has."""
+    """Measures the finished ship of row `last` into `ship`; returns how many parts it has."""
     # Terms, mass and extent, as the quality measures them
     i, parts = u64(last), ship.parts
     potential(S, i, T)
@@ -256,7 +262,10 @@ def survey(S, last, ship, T):
 
 @jit
 def see_change(S, last, ship, n, k, r, x, y, ago, T):
-    """Writes what is seen of putting part number `k` of the ship in row `last`, one of `n`, to (x, y), turned by `r`."""
+    """Writes the features of a change: part number `k` of the ship in row `last`, one of `n`, goes to (x, y), turned by `r`.
+
+    `ago` is how lately the change was tried, from 0 to 1.
+    """
     parts, seen = ship.parts, ship.seen[0]
     seen[:] = 0.0
     kind, old_r, old_x, old_y = parts[k, KIND], parts[k, TURNED], parts[k, X], parts[k, Y]
@@ -270,13 +279,13 @@ def see_change(S, last, ship, n, k, r, x, y, ago, T):
     across, down = (2 * x + w - 2 * old_x - old_w) / 2.0, (2 * y + h - 2 * old_y - old_h) / 2.0
     seen[MOVED_AT], seen[MOVED_AT + 1], seen[MOVED_AT + 2] = across / 8.0, down / 8.0, (abs(across) + abs(down)) / 8.0
     seen[MOVED_AT + 3] = 1.0 if r != old_r else 0.0
-    # The thrust term with mass and thrust elsewhere
+    # The thrust term with the part's mass and thrust at the new place
     more = 0.0
     if is_thruster(kind):
         more = 2.0 * T.facts[kind, catalogue.THRUST] * (across if old_r % 2 == 0 else down)
     mass_x, mass_y = ship.mass[1] + 2.0 * parts[k, MASS] * across, ship.mass[2] + 2.0 * parts[k, MASS] * down
     seen[THRUST_AT] = 10.0 * (thrust_term_of(ship, mass_x, mass_y, old_r, more) - ship.terms[0])
-    # The hull's rim, and the services, with the part there for a moment
+    # The hull's rim and the services, with the part moved to the new place and then back
     rim, depth = rim_and_depth(parts, k, T)
     parts[k, TURNED], parts[k, X], parts[k, Y], parts[k, WIDE], parts[k, HIGH] = r, x, y, w, h
     new_rim, new_depth = rim_and_depth(parts, k, T)
@@ -289,7 +298,7 @@ def see_change(S, last, ship, n, k, r, x, y, ago, T):
             seen[SERVED_AT + 3 * service] = 10.0 * (mean - ship.served[service, 0])
             seen[SERVED_AT + 3 * service + 1] = 10.0 * (near - ship.served[service, 1])
     parts[k, TURNED], parts[k, X], parts[k, Y], parts[k, WIDE], parts[k, HIGH] = old_r, old_x, old_y, old_w, old_h
-    # Shelter, steps on foot, and what stands there
+    # Shelter, steps on foot, and what is at the new place
     if kind == catalogue.COCKPIT:
         seen[SHELTER_AT] = 10.0 * (cockpit_shelter(S, u64(last), T, x, y) - ship.terms[1])
     for service in range(3):
@@ -307,7 +316,7 @@ def see_change(S, last, ship, n, k, r, x, y, ago, T):
 
 @jit
 def likelihood(ship, W):
-    """Returns the log odds, but for a constant, that the change seen makes the ship better."""
+    """Returns the log odds, up to a constant, that the change in `ship.seen` makes the ship better."""
     seen, one, two = ship.seen[0], ship.hidden[0], ship.hidden[1]
     for j in range(W.out.shape[0]):
         one[j], two[j] = W.first_bias[j], W.second_bias[j]
@@ -327,7 +336,7 @@ def likelihood(ship, W):
 
 @jit
 def find_room(S, i, ship, T):
-    """Notes where the part of decision `i` may stand, the crew's ways apart; returns how many places those are."""
+    """Writes where the part of decision `i` may be placed, apart from the crew's ways; returns how many places there are."""
     load_planes(S, i, T)
     stage, entry = current_request(S, i)
     kind, facing, total = T.kinds[stage, entry // 4], entry % 4, np.int64(0)
@@ -344,7 +353,7 @@ def find_room(S, i, ship, T):
 
 @jit
 def place_number(ship, m, T):
-    """Returns the m-th of the places noted: (r, x, y)."""
+    """Returns the m-th of the places that `find_room` wrote: (r, x, y)."""
     for r in range(4):
         for row in range(1, T.grid + 1):
             left = ship.anchors[r, row]
@@ -359,11 +368,12 @@ def place_number(ship, m, T):
 
 @jit
 def propose(S, places, last, n, drawn, per, R, ship, W, T):
-    """Draws `drawn` parts, sees at most `per` places of each, and returns the likeliest change as (decision, place); -1 if none.
+    """Draws `drawn` parts, looks at up to `per` places of each, and returns the likeliest change as (decision, place); -1 if
+    none.
 
-    What was tried since the ship changed last is not seen again.
+    Skips what was tried since the ship changed last.
     """
-    chosen, best, found = np.int64(-1), np.float32(-np.inf), np.int64(-1)
+    chosen, best, best_place = np.int64(-1), np.float32(-np.inf), np.int64(-1)
     for _ in range(drawn):
         k = np.int64(below(R, u64(last)))
         number = np.int64(S[k, at.PARTS_PLACED])  # of the part; a mirror image counts too
@@ -378,15 +388,15 @@ def propose(S, places, last, n, drawn, per, R, ship, W, T):
             see_change(S, last, ship, n, number, r, x, y, ago, T)
             odds = likelihood(ship, W)
             if odds > best:
-                chosen, best, found = k, odds, place
+                chosen, best, best_place = k, odds, place
                 for feature in range(SEEN):
                     ship.seen[1, feature] = ship.seen[0, feature]
-    return chosen, found
+    return chosen, best_place
 
 
 @jit
 def leaves_ways_at(S, k, place, T):
-    """Returns whether a place at which decision `k` may stand leaves the crew their ways."""
+    """Returns whether the part of decision `k` leaves the crew its ways at a place."""
     load_planes(S, u64(k), T)
     stage, entry = current_request(S, u64(k))
     area = T.grid * T.grid
@@ -394,11 +404,11 @@ def leaves_ways_at(S, k, place, T):
 
 
 @jit
-def improve_by(S, streams, places, room, last, A, scores, tries, drawn, per, R, ship, W, told, gained, T):
-    """Puts `tries` parts of a plan elsewhere, those that `propose` names; keeps what is no worse.
+def improve_by(S, streams, places, room, last, A, scores, tries, drawn, per, R, ship, W, tried_features, gained, T):
+    """Tries `tries` changes of a plan, those that `propose` returns, and keeps each that makes the ship no worse.
 
-    Of each try of a valid ship it writes what was seen to `told` [tries, SEEN] and whether the ship got better to `gained` [tries],
-    if they have room. Returns the last row, and how many it wrote.
+    For each try of a valid ship it writes the features to `tried_features` [tries, SEEN] and whether the ship got better to
+    `gained` [tries], if they have room. Returns the last row, and how many tries it wrote.
     """
     best, count = merit(S, u64(last), T), 0
     ship.time[0] += ONE
@@ -408,20 +418,20 @@ def improve_by(S, streams, places, room, last, A, scores, tries, drawn, per, R, 
         # A ship that is not valid changes at random
         if best <= 0.0:
             k = np.int64(below(R, u64(last)))
-            found = list_places(S, u64(k), A, scores, T)
-            place = A[np.int64(below(R, u64(found)))]
+            n_places = list_places(S, u64(k), A, scores, T)
+            place = A[np.int64(below(R, u64(n_places)))]
         else:
             k, place = propose(S, places, last, n, drawn, per, R, ship, W, T)
         if k < 0 or place == places[k]:
             continue
         # Try it, and keep it if it is no worse
-        before, old, known = best, places[k], best > 0.0
+        before, old, is_valid = best, places[k], best > 0.0
         ship.tried[k, place] = ship.time[0]
         if leaves_ways_at(S, k, place, T):
             best, last = change(S, streams, places, room, last, k, place, best, R, T)
-        if known and count < gained.shape[0]:
+        if is_valid and count < gained.shape[0]:
             for feature in range(SEEN):
-                told[count, feature] = ship.seen[1, feature]
+                tried_features[count, feature] = ship.seen[1, feature]
             gained[count] = best > before
             count += 1
         if places[k] != old:
@@ -435,11 +445,11 @@ def improve_by(S, streams, places, room, last, A, scores, tries, drawn, per, R, 
 class Proposer:
     """Improves plans by the changes that a network finds likeliest; serves one thread."""
 
-    def __init__(self, game: Game, weights: Weights, *, drawn: int = DRAWN, places: int = PLACES) -> None:
-        """A try draws so many parts and sees so many places of each."""
+    def __init__(self, game: Game, weights: ChangeWeights, *, drawn: int = DRAWN, places: int = PLACES) -> None:
+        """Each try draws `drawn` parts and looks at `places` places of each."""
         self.weights, self.drawn, self.places, self._T = weights, drawn, places, game.tables().ship
         cells, most = self._T.grid * self._T.grid, MOST_PARTS + 2
-        self._ship = Ship(
+        self._ship = SurveyedShip(
             np.zeros((most, 7), np.int64), np.zeros((4, 2)), np.zeros(3), np.zeros(4, np.int64), np.zeros(6), np.zeros((3, 2)),
             np.ones((3, cells), np.float32), np.zeros((most, 4 * cells), np.uint64), np.ones(2, np.uint64),
             np.zeros((4, at.MARGIN_ROWS), np.uint64), np.zeros((2, SEEN), np.float32),
@@ -447,12 +457,12 @@ class Proposer:
         )  # fmt: skip
 
     def __call__(self, plans: Plans, R: Words, tries: int, *, record: bool = False) -> tuple[Floats32, Array]:
-        """Puts `tries` parts of a plan elsewhere, drawn from stream `R`; keeps what is no worse.
+        """Tries `tries` changes of a plan, drawn from stream `R`, and keeps each that makes the ship no worse.
 
-        With `record` returns what was seen of each change [n, SEEN] and whether it made the ship better [n].
+        With `record` returns the features of each change [n, SEEN] and whether it made the ship better [n].
         """
         most = tries if record else 0
-        told, gained = np.zeros((most, SEEN), np.float32), np.zeros(most, np.bool_)
-        how = tries, self.drawn, self.places, R, self._ship, self.weights, told, gained
-        plans.decisions, n = improve_by(*plans.arrays, *how, self._T)
-        return told[:n], gained[:n]
+        features, gained = np.zeros((most, SEEN), np.float32), np.zeros(most, np.bool_)
+        settings = tries, self.drawn, self.places, R, self._ship, self.weights, features, gained
+        plans.decisions, n = improve_by(*plans.arrays, *settings, self._T)
+        return features[:n], gained[:n]

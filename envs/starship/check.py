@@ -1,9 +1,9 @@
-"""Checks a ship against the rules, in plain Python and without the generator's code: a second opinion.
+"""Checks a ship against the rules, in plain Python and without the generator's code.
 
-Each broken rule is named by its number (V1 to V13) with the place where it is broken. V1: one hull. V2: no overlaps.
-V3: one cockpit, one reactor. V4, V5: thruster and weapon scores. V6: ammo supplies and power storage. V7: seats.
-V8: lanes. V9: doors. V10: the crew reaches everything. V13: extra doors where, and only where, the walk is long.
-(V11, V12, V14 and V15 speak of how a ship comes about and cannot be seen in the finished ship.)
+Each broken rule is named by its number (V1 to V13) and the place where it is broken. V1: one hull. V2: no overlaps. V3: one
+cockpit, one reactor. V4, V5: thruster and weapon scores. V6: ammo supplies and power storage. V7: seats. V8: lanes. V9: doors.
+V10: the crew reaches everything. V13: extra doors where, and only where, the walk is long. (V11, V12, V14 and V15 are about how
+a ship is built and cannot be checked on the finished ship.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WEAPON_NAMES = ("cannon_med", "cannon_large")
 
 
 class Broken(NamedTuple):
-    """A broken rule, and where."""
+    """A broken rule, and where it is broken."""
 
     rule: str
     where: str
@@ -35,11 +35,11 @@ class Broken(NamedTuple):
 
 
 def check(ship: Ship) -> list[Broken]:
-    """Returns the rules that a ship breaks, none for a good one; also compares `valid` and the stats with the plan."""
+    """Returns the rules that a ship breaks, empty if it keeps them all. Also compares `valid` and the stats with the ship."""
     broken = [*_hull(ship), *_overlaps(ship)]
-    if broken:  # nothing further makes sense
+    if broken:  # the other checks need a hull without overlaps
         return broken
-    plan = Plan(ship)
+    plan = ShipPlan(ship)
     broken = [*_counts(ship), *_lanes(plan), *_doors(plan), *_reach(plan)]
     broken = broken or sorted(_extra_doors(plan))
     if ship.valid != (not ship.reasons):
@@ -49,8 +49,8 @@ def check(ship: Ship) -> list[Broken]:
     return broken
 
 
-class Plan:
-    """The cells of a ship by what they hold; rooms by their number in placement order."""
+class ShipPlan:
+    """The cells of a ship by what is in them; rooms by their number in the order of placement."""
 
     def __init__(self, ship: Ship) -> None:
         self.ship, self.hull = ship, set(ship.hull_cells)
@@ -69,11 +69,11 @@ class Plan:
         return self.room.get(a) == self.room.get(b) or edge(a, b) in doors
 
     def distances(self, start: Cell, doors: set[Edge], most: int | None = None) -> dict[Cell, int]:
-        """Returns the steps to every cell the crew can reach from `start`, up to `most` steps away."""
+        """Returns the steps to every cell that the crew can reach from `start`, at most `most` steps away."""
         return distances(start, lambda a, b: self.passable(a, b, doors), most)
 
     def may_have(self, door: Edge) -> bool:
-        """Returns whether what stands on both sides of an edge may have a door there."""
+        """Returns whether the parts on both sides of an edge may have a door there."""
         for (x, y), d in zip(sides(door), (1, 3) if door[2] == "E" else (2, 0), strict=True):
             part = self.ship.parts[self.room[x, y]] if (x, y) in self.room else None
             if part and (x - part.x, y - part.y, d) not in door_slots(part.number, part.r):
@@ -87,14 +87,14 @@ def neighbours(cell: Cell) -> list[Cell]:
 
 
 def distances(start: Cell, passable: Callable[[Cell, Cell], bool], most: int | None = None) -> dict[Cell, int]:
-    """Returns the steps to every cell that can be reached from `start`, up to `most` steps away."""
+    """Returns the steps to every cell that can be reached from `start`, at most `most` steps away."""
     steps, queue = {start: 0}, deque([start])
     while queue:
-        here = queue.popleft()
-        if steps[here] != most:
-            for near in neighbours(here):
-                if near not in steps and passable(here, near):
-                    steps[near] = steps[here] + 1
+        cell = queue.popleft()
+        if steps[cell] != most:
+            for near in neighbours(cell):
+                if near not in steps and passable(cell, near):
+                    steps[near] = steps[cell] + 1
                     queue.append(near)
     return steps
 
@@ -116,6 +116,7 @@ def _name(part: PlacedPart) -> str:
 
 
 def _hull(ship: Ship) -> Iterator[Broken]:
+    """Yields where rule V1 is broken: the hull is one piece and leaves the outermost ring free."""
     hull, last = set(ship.hull_cells), ship.grid - 1
     ring = sorted(cell for cell in hull if cell[0] in (0, last) or cell[1] in (0, last))
     if ring:
@@ -127,9 +128,10 @@ def _hull(ship: Ship) -> Iterator[Broken]:
 
 
 def _overlaps(ship: Ship) -> Iterator[Broken]:
+    """Yields where rule V2 is broken: armour and parts lie inside the hull, and none in the same cell."""
     holders: dict[Cell, str] = {}
-    things = [(f"armour at {cell}", [cell]) for cell in ship.armour] + [(_name(p), p.cells) for p in ship.parts]
-    for name, cells in things:
+    items = [(f"armour at {cell}", [cell]) for cell in ship.armour] + [(_name(p), p.cells) for p in ship.parts]
+    for name, cells in items:
         for x, y in cells:
             if ship.hull[y][x] != ".":
                 yield Broken("V2", f"{name} lies outside the hull in cell ({x}, {y})")
@@ -139,7 +141,7 @@ def _overlaps(ship: Ship) -> Iterator[Broken]:
 
 
 def _counts(ship: Ship) -> Iterator[Broken]:
-    """V3 to V7: what the stages of the file's own parameters ask for; a disabled stage places nothing."""
+    """Yields where rules V3 to V7 are broken: the counts are those of the file's own parameters, 0 if a stage is disabled."""
     p = final(ship.parameters)
     thrusters, weapons, ammo, power, crew = p.thrusters, p.weapons, p.ammo_supplies, p.power_storage, p.crew
     asked: list[tuple[str, str, Any, tuple[str, ...], int, int]] = [
@@ -158,7 +160,8 @@ def _counts(ship: Ship) -> Iterator[Broken]:
             yield Broken(rule, f"{what} should be {wanted}, got {count}")
 
 
-def _lanes(plan: Plan) -> Iterator[Broken]:
+def _lanes(plan: ShipPlan) -> Iterator[Broken]:
+    """Yields where rule V8 is broken: no hull blocks the lane of a directional part."""
     for part in plan.ship.parts:
         cells, dx, dy = part.cells, DX[part.r], DY[part.r]
         front = [(x, y) for x, y in cells if (x + dx, y + dy) not in cells]
@@ -167,40 +170,41 @@ def _lanes(plan: Plan) -> Iterator[Broken]:
             yield Broken("V8", f"{_name(part)} facing {DIRECTIONS[part.r]} is blocked at {min(blocked)}")
 
 
-def _doors(plan: Plan) -> Iterator[Broken]:
+def _doors(plan: ShipPlan) -> Iterator[Broken]:
+    """Yields where rule V9 is broken: doors join walkable cells, and each room came with one."""
     parts = plan.ship.parts
     seen: set[Edge] = set()
     touched: set[int] = set()
-    started: list[list[Edge]] = [[] for _ in parts]
+    initial_doors: list[list[Edge]] = [[] for _ in parts]
     for door in plan.ship.doors:
-        here: Edge = (door.x, door.y, door.side)
-        a, b = sides(here)
-        name = f"door {here}"
-        if here in seen:
+        door_edge: Edge = (door.x, door.y, door.side)
+        a, b = sides(door_edge)
+        name = f"door {door_edge}"
+        if door_edge in seen:
             yield Broken("V9", f"{name} is listed twice")
-        seen.add(here)
+        seen.add(door_edge)
         if not (plan.walkable(a) and plan.walkable(b)):
             yield Broken("V9", f"{name} does not join two walkable cells")
         elif plan.room.get(a) == plan.room.get(b):
             yield Broken("V9", f"{name} stands in no wall")
-        elif not plan.may_have(here):
+        elif not plan.may_have(door_edge):
             yield Broken("V9", f"{name} is where a room may have none")
         elif door.initial and a in plan.room and b in plan.room:
             yield Broken("V9", f"{name} came with a room but leads into another room")
         for k in {plan.room[cell] for cell in (a, b) if cell in plan.room}:
             touched.add(k)
-            started[k] += [here] if door.initial else []
-    for k, (part, own) in enumerate(zip(parts, started, strict=True)):
+            initial_doors[k] += [door_edge] if door.initial else []
+    for k, (part, came_with) in enumerate(zip(parts, initial_doors, strict=True)):
         if k not in touched:
             yield Broken("V9", f"{_name(part)} has no door")
-        elif len(own) != 1:
-            yield Broken("V9", f"{_name(part)} should have come with one door, got {len(own)}")
+        elif len(came_with) != 1:
+            yield Broken("V9", f"{_name(part)} should have come with one door, got {len(came_with)}")
         else:
-            yield from _first_slot(part, own[0], plan)
+            yield from _first_slot(part, came_with[0], plan)
 
 
-def _first_slot(part: PlacedPart, door: Edge, plan: Plan) -> Iterator[Broken]:
-    """A room's own door is at its first slot that led to corridor; what is corridor now was corridor then."""
+def _first_slot(part: PlacedPart, door: Edge, plan: ShipPlan) -> Iterator[Broken]:
+    """Yields if a room's initial door is not at its first slot that led to corridor; what is corridor now was so then."""
     for dx, dy, d in door_slots(part.number, part.r):
         inside = (part.x + dx, part.y + dy)
         outside = neighbours(inside)[d]
@@ -211,14 +215,15 @@ def _first_slot(part: PlacedPart, door: Edge, plan: Plan) -> Iterator[Broken]:
             return
 
 
-def _reach(plan: Plan) -> Iterator[Broken]:
+def _reach(plan: ShipPlan) -> Iterator[Broken]:
+    """Yields where rule V10 is broken: the crew reaches every corridor and room."""
     cells = plan.corridors | set(plan.room)
     if cells and (cut_off := cells - set(plan.distances(min(cells), plan.doors))):
         yield Broken("V10", f"the crew cannot reach {min(cut_off)} from {min(cells)}")
 
 
-def _extra_doors(plan: Plan) -> Iterator[Broken]:
-    """V13, by walking through stage 14 again from the doors that came with the rooms."""
+def _extra_doors(plan: ShipPlan) -> Iterator[Broken]:
+    """Yields where rule V13 is broken: runs stage 14 again from the initial doors."""
     ship, stage = plan.ship, final(plan.ship.parameters).extra_doors
     doors: set[Edge] = {(door.x, door.y, door.side) for door in ship.doors if door.initial}
     for y, x, side in itertools.product(range(ship.grid), range(ship.grid), "ES") if stage.enabled else ():
@@ -233,7 +238,8 @@ def _extra_doors(plan: Plan) -> Iterator[Broken]:
 
 
 def _stats(ship: Ship) -> Iterator[Broken]:
-    right = stats_of(ship)
-    for name in sorted({*right, *ship.stats}):
-        if right.get(name) != ship.stats.get(name):
-            yield Broken("stats", f"{name} should be {right.get(name)}, got {ship.stats.get(name)}")
+    """Yields the stats that differ from those measured again."""
+    measured_stats = stats_of(ship)
+    for name in sorted({*measured_stats, *ship.stats}):
+        if measured_stats.get(name) != ship.stats.get(name):
+            yield Broken("stats", f"{name} should be {measured_stats.get(name)}, got {ship.stats.get(name)}")

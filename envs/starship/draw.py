@@ -1,7 +1,7 @@
-"""Pictures of ships: a scene is a list of simple shapes, from which PNG (by Pillow) and SVG are drawn alike; a gallery of many
-ships, and the stages one after another.
+"""Draws ships: a scene is a list of simple shapes that become PNG (by Pillow) and SVG; sheets of many ships and of the stages.
 
-Coordinates are in pixels at a scale of `CELL` pixels a cell, the top left corner of the picture at (0, 0)."""
+Coordinates are in pixels, at `CELL` pixels a cell, from the top left corner of the picture.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from leafwise.envs.starship.tables import REASON_NAMES, GameTables, Rows
 
 
 class Rectangle(NamedTuple):
-    """A filled rectangle; `outline` None for none; opacity from 0 to 1."""
+    """A filled rectangle; `outline` is None for none; opacity from 0 to 1."""
 
     x: float
     y: float
@@ -62,8 +62,8 @@ class Polygon(NamedTuple):
         return f'<polygon points="{points}" fill="{self.fill}"/>'
 
 
-class Text(NamedTuple):
-    """A line of text, its left top corner at (x, y), `size` pixels high."""
+class TextShape(NamedTuple):
+    """A line of text, `size` pixels high, its top left corner at (x, y)."""
 
     x: float
     y: float
@@ -80,7 +80,7 @@ class Text(NamedTuple):
         return f'<text x="{self.x:g}" y="{self.y + 0.85 * self.size:g}" {style}>{html.escape(self.text)}</text>'
 
 
-Shape = Rectangle | Polygon | Text
+SceneShape = Rectangle | Polygon | TextShape
 
 
 class Scene(NamedTuple):
@@ -88,16 +88,16 @@ class Scene(NamedTuple):
 
     width: int
     height: int
-    shapes: list[Shape]
+    shapes: list[SceneShape]
 
     def svg(self, scale: float = 1.0) -> str:
-        """Returns the picture as SVG text, so many times as large."""
+        """Returns the picture as SVG text, `scale` times as large."""
         size = f'width="{self.width * scale:g}" height="{self.height * scale:g}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {self.width} {self.height}">'
         return "\n".join([head, *(shape.svg() for shape in self.shapes), "</svg>"])
 
     def image(self, scale: float = 1.0) -> Image.Image:
-        """Returns the picture as an RGB image; `scale` 1 means 12 pixels a cell."""
+        """Returns the picture as an RGB image; `scale` 1 is 12 pixels a cell."""
         width, height = max(1, round(self.width * scale)), max(1, round(self.height * scale))
         canvas = Image.new("RGB", (width * SMOOTH, height * SMOOTH), SPACE_COLOUR)
         pen = ImageDraw.Draw(canvas, "RGBA")
@@ -106,20 +106,20 @@ class Scene(NamedTuple):
         return canvas.reduce(SMOOTH)
 
     def rgb(self, width: int = 0) -> Bytes:
-        """Returns the picture as uint8 [height, width, 3]; 0 is its own width."""
+        """Returns the picture as uint8 [height, width, 3]; `width` in pixels, 0 for its own."""
         return np.array(self.image(width / self.width if width else 1.0), np.uint8)
 
 
 @functools.cache
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """Returns Pillow's own font."""
+    """Returns Pillow's default font in a size."""
     return ImageFont.load_default(size)
 
 
 CELL = 12
-"""Pixels a cell."""
+"""Pixels of a cell's side."""
 SMOOTH = 2
-"""Pictures are drawn this many times as large and scaled down."""
+"""Pictures are drawn this many times as large and then scaled down."""
 
 SPACE_COLOUR = "#0d1321"
 STAR_COLOUR = "#1b2438"
@@ -142,19 +142,19 @@ STYLES = {
     "quarters": ("Quarters", "#5fb562"),
     "bunk": ("Bunk", "#a5d77f"),
 }
-"""Name in the legend and colour of each part."""
+"""The name in the legend and the colour of each part."""
 
 
 Caption = Sequence[tuple[str, str]]
-"""Texts with their colours; each begins a line."""
+"""Texts with their colours; each starts a line."""
 LETTER = 12
-"""Pixels of a letter below a ship of a contact sheet."""
+"""The height in pixels of the letters below a ship on a sheet."""
 GAP = "   "
-"""What parts the figures of a caption."""
+"""Separates the figures of a caption."""
 
 
 class Box(NamedTuple):
-    """The part of the grid that a picture shows, in cells; right and bottom exclusive."""
+    """The part of the grid that a picture shows, in cells; right and bottom are exclusive."""
 
     left: int
     top: int
@@ -173,7 +173,7 @@ class Box(NamedTuple):
 
 
 def hull_box(ship: Ship, margin: int = 2) -> Box:
-    """Returns the box round the hull with a margin, within the grid; the whole grid without a hull."""
+    """Returns the box round the hull with a margin, within the grid; the whole grid if there is no hull."""
     if not ship.hull_cells:
         return Box(0, 0, ship.grid, ship.grid)
     (left, right), (top, bottom) = ((min(along), max(along)) for along in zip(*ship.hull_cells, strict=True))
@@ -183,8 +183,8 @@ def hull_box(ship: Ship, margin: int = 2) -> Box:
 
 def ship_shapes(
     ship: Ship, box: Box, *, lanes: bool = False, centre: bool = True, x: float = 0, y: float = 0
-) -> list[Shape]:
-    """Returns the shapes of the ship itself, the corner of `box` at (x, y)."""
+) -> list[SceneShape]:
+    """Returns the shapes of the ship itself, with the corner of `box` at (x, y)."""
     ox, oy = x - box.left * CELL, y - box.top * CELL
 
     def cells(x: float, y: float, w: float, h: float, *style: Any) -> Rectangle:
@@ -198,9 +198,9 @@ def ship_shapes(
             tuple(((mx + dx * a - dy * b) * CELL + ox, (my + dy * a + dx * b) * CELL + oy) for a, b in points), fill
         )
 
-    # What lies in space: a faint dot on every fourth grid corner, to read distances off; lanes; flames and barrels
+    # In space: a faint dot on every fourth grid corner, to read distances off; lanes; flames and barrels
     dots = [(i, j) for j in range(box.top, box.bottom) for i in range(box.left, box.right) if i % 4 == j % 4 == 0]
-    shapes: list[Shape] = [Rectangle(i * CELL + ox - 1, j * CELL + oy - 1, 2, 2, STAR_COLOUR) for i, j in dots]
+    shapes: list[SceneShape] = [Rectangle(i * CELL + ox - 1, j * CELL + oy - 1, 2, 2, STAR_COLOUR) for i, j in dots]
     if lanes:
         shapes += [cells(*lane, *style) for part in ship.parts for lane, style in _lane(part, box)]
     shapes += [polygon(part, points, fill) for part in ship.parts for points, fill in _nozzle_or_barrels(part)]
@@ -231,61 +231,61 @@ def ship_shapes(
 def scene(ship: Ship, *, lanes: bool = False, whole: bool = False) -> Scene:
     """Returns the picture of a ship with its legend and footer.
 
-    `whole` shows the whole grid, so that all pictures of a preset are of one size, and leaves the seed out.
+    `whole` shows the whole grid, so that all pictures of a preset have one size, and leaves out the seed.
     """
     box = Box(0, 0, ship.grid, ship.grid) if whole else hull_box(ship)
     legend = list(_legend(ship))
     width, total = box.width, max(box.height, 18 * (len(legend) + 1))
-    shapes: list[Shape] = [Rectangle(0, 0, width + 190, total + 48, SPACE_COLOUR)]
+    shapes: list[SceneShape] = [Rectangle(0, 0, width + 190, total + 48, SPACE_COLOUR)]
     shapes += ship_shapes(ship, box, lanes=lanes, y=(total - box.height) // 2)
     shapes.append(Rectangle(width, 0, 190, total, PANEL_COLOUR))
     for k, (colour, name, count) in enumerate(legend):
         y = 12 + 18 * k
         shapes.append(Rectangle(width + 12, y, 12, 12, colour, OUTLINE))
-        shapes.append(Text(width + 32, y - 1, name, 12, INK))
-        shapes.append(Text(width + 152, y - 1, str(count), 12, FAINT_INK))
+        shapes.append(TextShape(width + 32, y - 1, name, 12, INK))
+        shapes.append(TextShape(width + 152, y - 1, str(count), 12, FAINT_INK))
     shapes.append(Rectangle(0, total, width + 190, 48, PANEL_COLOUR))
     for k, (text, colour) in enumerate(footer(ship, seed=not whole)):
-        shapes.append(Text(12, total + 6 + 19 * k, text, 12, colour))
+        shapes.append(TextShape(12, total + 6 + 19 * k, text, 12, colour))
     return Scene(width + 190, total + 48, shapes)
 
 
 def sheet(
     ships: Sequence[Ship], boxes: Sequence[Box], captions: Sequence[Caption], columns: int, scale: float = 1.0
 ) -> Scene:
-    """Returns the scene of a contact sheet, each ship above its caption.
+    """Returns the scene of a sheet of ships, each above its caption.
 
-    Captions are whole and `LETTER` pixels high in the picture at that `scale`: panels are as wide as they need.
+    Captions are complete, and `LETTER` pixels high in the picture at that `scale`: panels are as wide as they need.
     """
     columns, size = min(columns, len(ships)), math.ceil(LETTER / scale)
     widest = max(font(size).getlength(part) for caption in captions for text, _ in caption for part in parts_of(text))
     wide = math.ceil(max(max(box.width for box in boxes) + 36, widest + 2 * size))
-    told = [
+    captions_wrapped = [
         [(line, ink) for text, ink in caption for line in wrapped(text, wide - 2 * size, size)] for caption in captions
     ]
     leading = math.ceil(1.35 * size)
-    panel = leading * max(map(len, told)) + size // 2
+    panel = leading * max(map(len, captions_wrapped)) + size // 2
     tall = max(box.height for box in boxes) + 30 + panel
     rows = -(-len(ships) // columns)
-    shapes: list[Shape] = [Rectangle(0, 0, wide * columns, tall * rows, SPACE_COLOUR)]
-    for k, (ship, box, lines) in enumerate(zip(ships, boxes, told, strict=True)):
+    shapes: list[SceneShape] = [Rectangle(0, 0, wide * columns, tall * rows, SPACE_COLOUR)]
+    for k, (ship, box, lines) in enumerate(zip(ships, boxes, captions_wrapped, strict=True)):
         x, y = k % columns * wide, k // columns * tall
         dx = x + (wide - box.width) / 2
         dy = y + (tall - 6 - panel - box.height) / 2
         shapes += ship_shapes(ship, box, centre=False, x=dx, y=dy)
         shapes.append(Rectangle(x + 4, y + tall - panel - 4, wide - 8, panel, PANEL_COLOUR))
         for n, (line, ink) in enumerate(lines):
-            shapes.append(Text(x + size * 0.7, y + tall - panel + n * leading, line, size, ink))
+            shapes.append(TextShape(x + size * 0.7, y + tall - panel + n * leading, line, size, ink))
     return Scene(wide * columns, tall * rows, shapes)
 
 
 def parts_of(text: str) -> list[str]:
-    """Returns what of a caption stays on one line: what three blanks part, and each of several reasons."""
+    """Returns the pieces of a caption that stay on one line: they are separated by three blanks, reasons by commas."""
     return re.split(f"{GAP}|(?<=,) ", text)
 
 
 def wrapped(text: str, width: float, size: int) -> list[str]:
-    """Returns a caption as lines of at most so many pixels."""
+    """Returns a caption as lines of at most `width` pixels."""
     lines: list[str] = []
     for part in parts_of(text):
         longer = f"{lines[-1]}{' ' if lines[-1].endswith(',') else GAP}{part}" if lines else part
@@ -308,7 +308,7 @@ def footer(ship: Ship, *, seed: bool = True) -> list[tuple[str, str]]:
 
 
 def centre_of_mass(ship: Ship) -> tuple[float, float]:
-    """Returns the centre of mass in cells from the left and top of the grid."""
+    """Returns the centre of mass in cells from the left and the top of the grid."""
     masses = dict.fromkeys(ship.hull_cells, float(CORRIDOR_MASS))
     masses.update(dict.fromkeys(ship.armour, float(ARMOUR_MASS)))
     for part in ship.parts:
@@ -319,7 +319,7 @@ def centre_of_mass(ship: Ship) -> tuple[float, float]:
 
 
 def _legend(ship: Ship) -> Iterator[tuple[str, str, int]]:
-    """Yields (colour, name, count) of everything a ship can hold, corridors and armour last."""
+    """Yields (colour, name, count) of everything that a ship can hold, corridors, armour and doors last."""
     for name, (title, colour) in STYLES.items():
         yield colour, title, sum(part.id == name for part in ship.parts)
     rooms = sum(len(part.cells) for part in ship.parts)
@@ -329,9 +329,9 @@ def _legend(ship: Ship) -> Iterator[tuple[str, str, int]]:
 
 
 def _nozzle_or_barrels(part: PlacedPart) -> Iterator[tuple[Iterable[tuple[float, float]], str]]:
-    """Yields what sticks out of a directional part into space: a flame, or one barrel for each point of firepower.
+    """Yields what sticks out of a directional part into space: a flame, or a barrel for each point of firepower.
 
-    Each is a polygon's points, in cells ahead of the front and to the right, and its colour.
+    Each is the points of a polygon, in cells ahead of the front and to the right, and its colour.
     """
     kind = PARTS[part.number]
     if kind.thrust:
@@ -355,7 +355,7 @@ def _lane(part: PlacedPart, box: Box) -> Iterator[tuple[tuple[int, int, int, int
 
 
 def svg(ship: Ship, *, lanes: bool = False, scale: float = 1.0) -> str:
-    """Returns the picture of a ship with its legend as SVG text; `scale` 1 means 12 pixels a cell."""
+    """Returns the picture of a ship with its legend as SVG text; `scale` 1 is 12 pixels a cell."""
     return scene(ship, lanes=lanes).svg(scale) + "\n"
 
 
@@ -372,13 +372,13 @@ def png_bytes(picture: Image.Image) -> bytes:
 
 
 def gallery(ships: Sequence[Ship], columns: int, scale: float = 0.5) -> Image.Image:
-    """Returns a contact sheet: the ships in rows of `columns`, each with its seed and quality."""
+    """Returns a sheet of ships in rows of `columns`, each with its seed and quality."""
     boxes = [hull_box(ship, 1) for ship in ships]
     return sheet(ships, boxes, [footer(ship) for ship in ships], columns, scale).image(scale)
 
 
 def story(stages: Sequence[tuple[str, Ship]], columns: int = 5, scale: float = 0.5) -> Image.Image:
-    """Returns the ship after each stage, as `Generator.stages` gives them, side by side at the same place."""
+    """Returns the ship after each stage, as `Generator.stages` returns them, side by side at the same place."""
     box = hull_box(stages[-1][1], 2)
     captions = [((f"{k}. {name}", INK), (change(stages, k - 1), FAINT_INK)) for k, (name, _) in enumerate(stages, 1)]
     ships = [ship for _, ship in stages]
@@ -386,7 +386,7 @@ def story(stages: Sequence[tuple[str, Ship]], columns: int = 5, scale: float = 0
 
 
 def change(stages: Sequence[tuple[str, Ship]], k: int) -> str:
-    """Returns in a few words what stage number `k` of a story did."""
+    """Returns a short text of what stage number `k` of a story did."""
     ship, area = stages[k][1], len(stages[k][1].hull_cells)
     if k == 0:
         return f"{area} cells"

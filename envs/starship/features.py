@@ -1,7 +1,8 @@
-"""What is seen of a ship that is being built: by an agent, 25 maps over the grid and 48 numbers beside them; by a convolutional
-network that learns values (`GRID`), a code for each cell, twelve maps over the hull, and 82 numbers.
+"""What learners see of an unfinished ship.
 
-The value that such a network learns is counted from the potential: its output is what the quality still gains."""
+Agents see 25 maps over the grid and 48 numbers. A convolutional network (`GRID`) sees a code for each cell, 12 maps over the
+hull, and 82 numbers. The value that it learns is counted from the potential: its output is what the quality still gains.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ CHANNELS = (
     *("facing_north", "facing_east", "facing_south", "facing_west", "door_east", "door_south"),
     *("distance_to_space", "steps_from_cockpit", "x_from_centre", "y_from_centre", "legal"),
 )
-"""Maps of the observation's `grid`; `legal` marks the top-left cells at which the current request may stand."""
+"""The maps of the observation's `grid`; `legal` marks the top-left cells of the current request's legal places."""
 C_FACING, C_DOOR_EAST, C_DOOR_SOUTH, C_DISTANCE, C_STEPS, C_X, C_Y, C_LEGAL = 14, 18, 19, 20, 21, 22, 23, 24
 NUMBERS = 48
 V_FACING, V_NEXT, V_PHASE, V_BUDGETS, V_SEATS, V_STEPS, V_AREA, V_MISSING, V_MASS = 11, 15, 37, 38, 42, 43, 44, 45, 46
@@ -63,12 +64,13 @@ class Observation(NamedTuple):
     grid: Floats32
     """[n, 25, side, side]: `CHANNELS` over the grid, row y, column x."""
     vec: Floats32
-    """[n, 48]: current request (11 parts, 4 facings), the next two (11 each), stage, budgets and sizes; where targets are given
-    [n, 62]: also what they ask for and what stands of it."""
+    """[n, 48]: current request (11 parts, 4 facings), the next two (11 each), stage, budgets and sizes. With targets [n, 62]:
+    also the targets and what is reached of each.
+    """
 
 
 def observation_space(options: Options) -> gym.spaces.Dict:
-    """Returns a Dict of `grid`, float32 [25, side, side], and `vec`, float32 [48] or with targets [62]; all lie in -1..1."""
+    """Returns a Dict of `grid`, float32 [25, side, side], and `vec`, float32 [48] or with targets [62]; all values are in -1..1."""
     import gymnasium as gym
 
     side = options.built.grid
@@ -80,7 +82,7 @@ PARTS_ORDER = "kinds of parts, in the order of `grid`"
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `observe` writes."""
+    """Returns the labels of the numbers that `observe` writes."""
     parts = tuple(part.name for part in PARTS)
     budgets = ("thrusters", "weapons", "ammo", "power")
     return {
@@ -139,7 +141,7 @@ def asked_labels() -> tuple[Labels, ...]:
 
 @jit
 def show_cells(S, i, T, grid, e):
-    """Writes the maps of what stands where, and where the centre of mass is."""
+    """Writes the maps of the cells' contents and of the distance from the centre of mass."""
     total = max(1, T.notes[TOTAL])
     centre_x, centre_y = T.notes[MOMENT_X] / (2.0 * total), T.notes[MOMENT_Y] / (2.0 * total)
     grid[e, : C_DISTANCE + 1, :, :] = 0.0
@@ -197,7 +199,7 @@ def show_numbers(S, i, T, vec, e):
 
 @jit
 def show_ship(S, i, grid, vec, e, T):
-    """Writes what row `i` looks like to the builder."""
+    """Writes the observation of row `i`: its maps and its numbers."""
     load_planes(S, i, T)
     measure_mass(S, i, T)
     measure_distance(T)
@@ -223,7 +225,7 @@ def show_ship(S, i, grid, vec, e, T):
 
 @jit(inline_source=True)
 def observe(S, i, O, e, T):
-    """Writes what row `i` looks like to the builder."""
+    """Writes the observation of row `i` to environment `e`."""
     show_ship(S, i, O.grid, O.vec, e, T.ship)
 
 
@@ -236,7 +238,7 @@ def planes_space(options: Options) -> gym.spaces.Box:
 
 
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `planes_as` writes."""
+    """Returns the labels of the planes that `planes_as` writes."""
     grid, numbers = (tuple(name for group in groups for name in group.names) for groups in labels(options).values())
     return {
         "": (
@@ -250,7 +252,7 @@ def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
 
 @jit(inline_source=True)
 def planes_as(S, i, player, O, e, T):
-    """Writes the maps of row `i`, and its numbers as further maps, the same everywhere."""
+    """Writes the maps of row `i`, and its numbers as further maps with the same value in every cell."""
     grid = O[e : e + 1]
     numbers = grid[:, len(CHANNELS) :, 0, 0]
     show_ship(S, i, grid, numbers, 0, T.ship)
@@ -259,11 +261,12 @@ def planes_as(S, i, player, O, e, T):
 
 
 CODES = ROOM + 4 * 11
-"""Space, armour, corridor, and each part in each rotation."""
+"""The number of codes: space, armour, corridor, and each part in each rotation."""
 M_X, M_Y, M_ASIDE, M_DISTANCE, M_LANE, M_COCKPIT, M_CREW, M_AMMO, M_POWER = 0, 1, 2, 3, 4, 8, 9, 10, 11
 MAPS = 12
-"""Maps, all from 0 on: the cell's column and row, how far it is aside of the hull's middle, and from SPACE; the free lane ahead
-of it in each direction; the crew's steps to cockpit, crew rooms, ammo and power."""
+"""The number of maps, from 0 on: the cell's column and row, its distance from the hull's middle column, and from SPACE; the
+free lane in each direction; the crew's steps to cockpit, crew rooms, ammo and power.
+"""
 TERMS_AT = NUMBERS
 OFFSETS_AT = TERMS_AT + 6
 THRUSTS_AT = OFFSETS_AT + 4
@@ -271,23 +274,24 @@ NEXT_FACINGS_AT = THRUSTS_AT + 4
 CENTRE_AT = NEXT_FACINGS_AT + 4 * (at.PREVIEW - 1)
 ASKED_AT = CENTRE_AT + 2
 ALL_NUMBERS = ASKED_AT + 10
-"""The observation's numbers; the six terms; for each facing how far its thrust is off the centre, and how much it is; the
-facings of the next two requests; how far the centre of mass is off the middle of the hull; how large grid, hull and its width and
-height are, and what the ship is asked for: thrust, weapons, full firepower, ammo, power, seats."""
+"""The number of numbers: the observation's; the six terms; for each facing how far its thrust is off the centre, and how much
+it is; the facings of the next two requests; how far the centre of mass is off the middle of the hull; the size of grid and
+hull, the hull's width and height, and the targets: thrust, weapons, full firepower, ammo, power, seats.
+"""
 MAP_CELLS, MAP_STEPS, NEAR_STEPS, MUCH_THRUST = 8.0, 24, 12, 10_000.0
 LARGE_GRID, LARGE_HULL, LONG_HULL = 64.0, 1000.0, 48.0
 ASKED = (
     *((at.STAGE_THRUSTERS, at.HIGH, 45.0), (at.STAGE_WEAPONS, at.HIGH, 12.0), (at.STAGE_WEAPONS, at.FULL, 10.0)),
     *((at.STAGE_AMMO, at.HIGH, 3.0), (at.STAGE_POWER, at.HIGH, 3.0), (at.STAGE_CREW, at.LOW, 48.0)),
 )
-"""Stages, columns of their parameters, and what these are divided by; the shares are at most 1."""
+"""Stages, columns of their parameters, and what these are divided by; the quotients are at most 1."""
 CLEAR_LANE, LONG_LANE = 1.0, 10.0
-"""Lanes: clear to the edge of the grid, or else the free cells as a share of LONG_LANE (parts ask for at most 7)."""
+"""Lanes that are clear to the edge of the grid; others are free cells divided by LONG_LANE (parts need at most 7)."""
 
 
 @jit
 def lane(T, x, y, facing):
-    """Returns how free the way out of a hull cell is."""
+    """Returns how free the lane from a hull cell in one direction is, from 0 to 1."""
     dx, dy, free = step_x(facing), step_y(facing), 0
     x, y = x + dx, y + dy
     while 0 <= x < T.grid and 0 <= y < T.grid:
@@ -299,7 +303,7 @@ def lane(T, x, y, facing):
 
 @jit
 def trace_outline(S, i, T):
-    """Makes ready the maps that follow from the hull alone; those of the last hull are kept."""
+    """Writes the maps that follow from the hull alone to `T.outline`, unless they are already those of this hull."""
     different = ZERO
     for row in range(1, T.grid + 1):
         different |= T.outlined[row] ^ T.planes[at.HULL, row]
@@ -312,13 +316,13 @@ def trace_outline(S, i, T):
         for x in range(T.grid):
             if T.planes[at.HULL, y + 1] & bit(x) == ZERO:
                 continue
-            here = T.outline[y * T.grid + x]
-            here[M_X] = 0.5 + (x + 0.5 - middle_x) / T.grid
-            here[M_Y] = 0.5 + (y + 0.5 - middle_y) / T.grid
-            here[M_ASIDE] = abs(x + 0.5 - middle_x) / MAP_CELLS
-            here[M_DISTANCE] = T.depth[y * T.grid + x] / MAP_CELLS
+            cell_maps = T.outline[y * T.grid + x]
+            cell_maps[M_X] = 0.5 + (x + 0.5 - middle_x) / T.grid
+            cell_maps[M_Y] = 0.5 + (y + 0.5 - middle_y) / T.grid
+            cell_maps[M_ASIDE] = abs(x + 0.5 - middle_x) / MAP_CELLS
+            cell_maps[M_DISTANCE] = T.depth[y * T.grid + x] / MAP_CELLS
             for facing in range(4):
-                here[M_LANE + facing] = lane(T, x, y, facing)
+                cell_maps[M_LANE + facing] = lane(T, x, y, facing)
 
 
 @jit
@@ -330,7 +334,7 @@ def map_steps(S, i, T, a, b, most, maps, column):
 
 @jit
 def show_more(S, i, T, numbers):
-    """Writes the numbers that the observation does not hold; the terms must be measured."""
+    """Writes the numbers that the observation does not have; the terms must be measured."""
     for n in range(6):
         numbers[0, TERMS_AT + n] = T.terms[n]
     for facing in range(4):
@@ -357,9 +361,9 @@ def show_more(S, i, T, numbers):
 
 @jit
 def see_ship(S, i, codes, maps, numbers, T):
-    """Describes row `i` of a hull that stands; returns its potential."""
+    """Writes codes, maps and numbers of row `i`, whose hull is drawn; returns its potential."""
     base = potential(S, i, T)
-    if S[i, at.PARTS_PLACED] == 0:  # nothing is measured yet
+    if S[i, at.PARTS_PLACED] == 0:  # the potential of an empty hull measures nothing
         load_planes(S, i, T)
         hull_extent(T, T.box)
         T.terms[:] = 0.0
@@ -391,7 +395,7 @@ def see_ship(S, i, codes, maps, numbers, T):
 
 @jit(inline_source=True)
 def see(S, i, codes, maps, numbers, T):
-    """Describes row `i` of a hull that stands; returns its potential."""
+    """Writes codes, maps and numbers of row `i`, whose hull is drawn; returns its potential."""
     return see_ship(S, i, codes, maps, numbers, T.ship)
 
 

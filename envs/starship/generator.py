@@ -1,8 +1,9 @@
-"""Makes ships: the stages in compiled code, and the generator that runs them, retries, and reads the result off the state row.
+"""Makes ships: the stages in compiled code, and the generator that runs them, retries, and reads the ship from the state row.
 
-Asking (what is to be placed) and placing (where) are separate functions with streams of their own, so that whoever places
-chooses among the same requests. `stage` is a run of a stage, as a row of `T.stages`: the stage's number for the first run,
-whatever `T.base` says for others."""
+Requests (what is to be placed) and places (where) are separate functions with separate streams, so that every builder gets the
+same requests. `stage` is a run of a stage, as a row of `T.stages`. For the first run this is the stage's number; `T.base` has
+the stage's number of every run.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +35,12 @@ from leafwise.envs.starship.tables import new_rows, new_tables
 
 u64 = np.uint64
 MOST_SKIPS = 64
-"""Requests in a row that may be unusable before a stage gives up."""
+"""How many requests in a row may be unusable before a stage ends."""
 
 
 @jit
 def open_streams(T, seed, attempt, stage):
-    """Sets the streams `request` and `place` to the start of a stage of one attempt at a seed."""
+    """Sets the streams `request` and `place` to their start in a stage of an attempt at a seed."""
     key = mix(mix(seed + GOLDEN) + u64(attempt) * GOLDEN)
     for kind in range(2):
         stream = T.request if kind == 0 else T.place
@@ -55,7 +56,7 @@ def draw_target(T, stage):
 
 @jit(inline=True)
 def forget_requests(S, i):
-    """Forgets the requests in sight, and which were unusable."""
+    """Clears the requests in sight, and which of them were unusable."""
     S[i, at.QUEUE : at.QUEUE + at.PREVIEW] = 0
     S[i, at.SKIPS] = 0
     S[i, at.EXHAUSTED] = 0
@@ -63,7 +64,7 @@ def forget_requests(S, i):
 
 @jit
 def weigh(T, stage, first, count, draw):
-    """Returns the index that `draw` falls on among `count` weights from column `first` on."""
+    """Returns the index of the weight that `draw` falls on, among `count` weights from column `first` on."""
     for k in range(count):
         draw -= T.stages[stage, first + k]
         if draw < 0:
@@ -73,20 +74,20 @@ def weigh(T, stage, first, count, draw):
 
 @jit(inline=True)
 def weight_sums(T, stage):
-    """Returns what the weights of a stage's kinds, and of its facings, add up to."""
+    """Returns the sum of the weights of a stage's kinds, and that of its facings."""
     weights = T.stages[stage]
     return weights[at.WEIGHTS : at.FACINGS].sum(), weights[at.FACINGS : at.FACINGS + 4].sum()
 
 
 @jit(inline=True)
 def weight_of(T, stage, entry):
-    """Returns the weight of a request; 0 for one that the stage cannot make."""
+    """Returns the weight of a request; 0 if the stage cannot make it."""
     return T.stages[stage, at.WEIGHTS + entry // 4] * T.stages[stage, at.FACINGS + entry % 4]
 
 
 @jit
 def draw_entry(T, stage):
-    """Draws the next request of a stage: kind * 4 + facing, by the stage's weights."""
+    """Draws the next request of a stage by the stage's weights: kind * 4 + facing."""
     kinds, facings = weight_sums(T, stage)
     draw = np.int64(below(T.request, u64(kinds * facings)))
     return 4 * weigh(T, stage, at.WEIGHTS, 3, draw // facings) + weigh(T, stage, at.FACINGS, 4, draw % facings)
@@ -94,7 +95,7 @@ def draw_entry(T, stage):
 
 @jit
 def entry_usable(S, i, T, stage, entry):
-    """Returns whether a request fits the score that is left and is not known to have no legal place."""
+    """Returns whether a request fits the score that is left, and is not known to have no legal place."""
     part, base = T.kinds[stage, entry // 4], T.base[stage]
     if part < 0 or weight_of(T, stage, entry) == 0 or (np.int64(S[i, at.EXHAUSTED]) >> entry) & 1 != 0:
         return False
@@ -107,7 +108,7 @@ def entry_usable(S, i, T, stage, entry):
 
 @jit
 def facing_points(S, i, T, stage, facing):
-    """Returns the points of the parts that a stage can place and that have a facing."""
+    """Returns the points of the parts of a stage's kinds that have a facing."""
     points = 0
     for k in range(board.parts_placed(S, i)):
         part, r, _, _, _, _ = board.part_at(S, i, T, k)
@@ -118,7 +119,7 @@ def facing_points(S, i, T, stage, facing):
 
 @jit
 def phase_over(S, i, T, stage):
-    """Returns whether a placing stage has met its target, or nothing it may ask for can be used."""
+    """Returns whether a placing stage has met its target or has no usable request left."""
     base = T.base[stage]
     if S[i, at.POINTS + base] >= S[i, at.TARGET + base] or S[i, at.SKIPS] >= MOST_SKIPS:
         return True
@@ -130,9 +131,9 @@ def phase_over(S, i, T, stage):
 
 @jit
 def choose_place(S, i, T, stage, part, facing):
-    """Returns the legal place of `part` that the stage's strategy likes best, or -1.
+    """Returns the legal place of `part` with the stage's best score, or -1.
 
-    Equal places are chosen among by reservoir sampling from the stream `place`, in order of rotation, y, x.
+    One of equal places is drawn by reservoir sampling from the stream `place`, in the order of rotation, y, x.
     """
     prepare(S, i, T, stage, part)
     first_tie, chosen, best, ties = T.stages[stage, at.FIRST_TIE] != 0, -1, 0, 0
@@ -161,7 +162,7 @@ def put_one(S, i, T, stage, part, place):
 
 @jit
 def put_request(S, i, T, stage, entry, place):
-    """Places a request, and its mirror image where the stage is mirrored and the image is wanted and may stand."""
+    """Places a request, and its mirror image if the stage is mirrored and the image is needed and legal."""
     base, part = T.base[stage], T.kinds[stage, entry // 4]
     put_one(S, i, T, stage, part, place)
     wanted = base != at.STAGE_CREW or S[i, at.POINTS + base] < S[i, at.TARGET + base]
@@ -178,7 +179,7 @@ def put_request(S, i, T, stage, entry, place):
 
 @jit
 def run_phase(S, i, T, stage):
-    """Stages 3, 4, 7, 8, 10, 11, 12: places requests until the target is met or nothing more can be placed."""
+    """Stages 3, 4, 7, 8, 10, 11, 12: places requests until the target is met or none is usable."""
     S[i, at.TARGET + T.base[stage]] = draw_target(T, stage)
     forget_requests(S, i)
     while not phase_over(S, i, T, stage):
@@ -196,7 +197,7 @@ def run_phase(S, i, T, stage):
 
 @jit
 def note_failure(S, i, T, stage):
-    """Records the stage's reason if it fell short of its minimum."""
+    """Writes the stage's reason into the row if it fell short of its minimum."""
     base = T.base[stage]
     if S[i, at.POINTS + base] < T.stages[stage, at.LOW]:
         S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[base])
@@ -204,7 +205,7 @@ def note_failure(S, i, T, stage):
 
 @jit
 def armour_part(S, i, T, stage, part):
-    """Stages 5 and 6, and Armour: rings of armour round each part of a kind, ring by ring in raster order."""
+    """Stages 5 and 6, and Armour: lays rings of armour round each part of a kind, ring by ring in raster order."""
     for k in range(board.parts_placed(S, i)):
         kind, _, x, y, w, h = board.part_at(S, i, T, k)
         if kind == part:
@@ -214,7 +215,7 @@ def armour_part(S, i, T, stage, part):
 
 @jit(inline=True)
 def close_ring(S, i, T, stage, left, top, right, bottom):
-    """Closes the cells on the border of a rectangle, as far as it lies on the grid, in raster order."""
+    """Closes the cells on the border of a rectangle that lie on the grid, in raster order."""
     for y in range(max(0, top), min(T.grid, bottom + 1)):
         edge_row = y in (top, bottom)
         for x in range(max(0, left), min(T.grid, right + 1)):
@@ -243,7 +244,7 @@ def near_space(S, i, T, x, y, distance):
 
 @jit
 def armour_layers(S, i, T, stage, first, last):
-    """Closes the cells that lie `first` to `last` away from SPACE by sides or corners, layer by layer; 0 is every cell."""
+    """Closes the cells whose Chebyshev distance from SPACE is `first` to `last`, layer by layer; layer 0 is every cell."""
     for layer in range(first, last + 1):
         for y in range(T.grid):
             for x in range(T.grid):
@@ -253,7 +254,7 @@ def armour_layers(S, i, T, stage, first, last):
 
 @jit
 def armour_inward(S, i, T, stage):
-    """Closes what the crew can do without, the cells nearest to SPACE first; in each row left and right in turn."""
+    """Closes the cells that the crew can do without, nearest to SPACE first; in each row left and right in turn."""
     measure_distance(T)
     board.hull_extent(T, T.box)
     left, right, deepest = T.box[0], T.box[2], 0
@@ -269,33 +270,33 @@ def armour_inward(S, i, T, stage):
 
 @jit
 def slot_allows(S, i, T, value, x, y, d):
-    """Returns whether what stands in cell (x, y), corridor or the room `value`, may have a door in direction `d`."""
+    """Returns whether cell (x, y), corridor or the room `value`, may have a door in direction `d`."""
     if value == CORRIDOR:
         return True
     part, r, px, py, _, _ = board.part_at(S, i, T, value - ROOM)
     for slot in range(T.slots.shape[2]):
-        here = T.slots[part, r, slot, 0] == x - px and T.slots[part, r, slot, 1] == y - py
-        if here and T.slots[part, r, slot, 2] == d:
+        is_cell = T.slots[part, r, slot, 0] == x - px and T.slots[part, r, slot, 1] == y - py
+        if is_cell and T.slots[part, r, slot, 2] == d:
             return True
     return False
 
 
 @jit(inline=True)
 def add_door(S, i, T, stage, x, y, d):
-    """Puts a door on the east (1) or south (2) edge of a cell if it may have one and the walk round is too long."""
+    """Adds a door on the east (1) or south (2) edge of a cell if it may have one and the walk round is too long."""
     ox, oy = x + board.step_x(d), y + board.step_y(d)
-    here, there = cell_value(S, i, T, x, y), cell_value(S, i, T, ox, oy)
+    value, other_value = cell_value(S, i, T, x, y), cell_value(S, i, T, ox, oy)
     door = np.int64(S[i, at.HEADER + y * T.grid + x]) & (at.DOOR_EAST if d == 1 else at.DOOR_SOUTH)
-    if there < CORRIDOR or here == there or door != 0:
+    if other_value < CORRIDOR or value == other_value or door != 0:
         return
-    allowed = slot_allows(S, i, T, here, x, y, d) and slot_allows(S, i, T, there, ox, oy, (d + 2) % 4)
+    allowed = slot_allows(S, i, T, value, x, y, d) and slot_allows(S, i, T, other_value, ox, oy, (d + 2) % 4)
     if allowed and board.walk_is_longer(T.planes, T.grid, x, y, ox, oy, T.stages[stage, at.REACH]):
         board.put_door(S, i, T, x, y, d)
 
 
 @jit
 def add_doors(S, i, T, stage):
-    """Stage 14: puts a door on each wall whose sides are more than the longest path apart; later walls see it."""
+    """Stage 14: adds a door in each wall whose sides are further apart than the longest path; later walls see it."""
     for y in range(T.grid):
         for x in range(T.grid):
             if cell_value(S, i, T, x, y) >= CORRIDOR:
@@ -305,7 +306,7 @@ def add_doors(S, i, T, stage):
 
 @jit(inline=True)
 def shape_hull(T, stage):
-    """Draws, fills or carves the plane HULL."""
+    """Draws, fills or carves plane HULL, as the stage does."""
     base = T.base[stage]
     if base == at.STAGE_SHAPE:
         draw_hull(T)
@@ -317,7 +318,7 @@ def shape_hull(T, stage):
 
 @jit(inline=True)
 def run_closing_stage(S, i, T, stage):
-    """Runs a stage that needs no decision and draws nothing: armour, or the extra doors."""
+    """Runs a stage without decisions or random numbers: armour, or the extra doors."""
     base = T.base[stage]
     if base in (at.STAGE_COCKPIT_ARMOUR, at.STAGE_REACTOR_ARMOUR, at.STAGE_PART_ARMOUR):
         armour_part(S, i, T, stage, T.stages[stage, at.ROUND])
@@ -333,7 +334,7 @@ def run_closing_stage(S, i, T, stage):
 
 @jit
 def run_stage(S, i, T, stage, seed, attempt):
-    """Runs one stage on row `i`, whose planes must be loaded."""
+    """Runs a stage on row `i`, whose planes must be loaded."""
     open_streams(T, seed, attempt, stage)
     if T.base[stage] in at.HULL_STAGES:
         shape_hull(T, stage)
@@ -346,7 +347,7 @@ def run_stage(S, i, T, stage, seed, attempt):
 
 @jit
 def build(S, T, seed, attempt, keep):
-    """Runs the stages on row 0; with `keep`, row n+1 becomes a copy of what the first n + 1 stages made."""
+    """Runs the stages on row 0; with `keep`, row n + 1 becomes a copy of the row after n + 1 stages."""
     board.load_planes(S, ZERO, T)
     for n in range(T.order.shape[0]):
         run_stage(S, ZERO, T, T.order[n], seed, attempt)
@@ -355,10 +356,10 @@ def build(S, T, seed, attempt, keep):
 
 
 class Generator:
-    """Makes ships of one set of parameters, any number of them; not to be shared between threads.
+    """Makes any number of ships with the same parameters; not to be shared between threads.
 
-    `hull`, a mask of grid by grid cells (booleans, or rows of "." and " "), takes the place of stage 1. It must be
-    4-connected and leave the outermost ring free.
+    `hull`, a mask of grid by grid cells (booleans, or rows of "." and " "), takes the place of stage 1. It must be 4-connected
+    and leave the outermost ring free.
     """
 
     def __init__(self, parameters: Parameters | str = "classic", *, hull: Hull | None = None) -> None:
@@ -378,7 +379,7 @@ class Generator:
             self._start[at.HEADER : at.HEADER + mask.size][mask.ravel()] = CORRIDOR
 
     def attempt(self, seed: int, attempt: int) -> Ship:
-        """Returns one attempt at a seed, valid or not."""
+        """Returns an attempt at a seed, valid or not."""
         self._rows[0] = self._start
         key = _seed(seed)
         build(self._rows, self._tables, key, np.uint64(attempt), False)
@@ -387,8 +388,8 @@ class Generator:
     def ship(self, seed: int, *, strict: bool = False) -> Ship:
         """Returns the first valid attempt at a seed (an integer of 64 bits).
 
-        Without one, returns the attempt with the fewest reasons and, among those, the highest weighted sum of terms;
-        with `strict` raises ValueError instead.
+        If none is valid, returns the attempt with the fewest reasons; of equal ones, that with the highest potential. With
+        `strict` it raises ValueError instead.
         """
         failed = []
         for attempt in range(self.parameters.max_attempts):
@@ -405,7 +406,7 @@ class Generator:
         return best
 
     def stages(self, seed: int, attempt: int = 0) -> list[tuple[str, Ship]]:
-        """Returns the ship after each run of a stage, as (stage name, ship), in the order they run."""
+        """Returns the ship after each run of a stage, as (stage name, ship), in order."""
         rows = new_rows(self.parameters, len(runs(self.parameters)) + 1)
         rows[0] = self._start
         key = _seed(seed)
@@ -419,7 +420,7 @@ class Generator:
 def generate(
     seed: int, parameters: Parameters | str = "classic", *, hull: Hull | None = None, strict: bool = False
 ) -> Ship:
-    """Returns the ship of a seed: the same bytes for the same seed and parameters, everywhere and for ever.
+    """Returns the ship of a seed: the same bytes for the same seed and parameters, on every machine and in every version.
 
     `parameters` may be the name of a preset. For `hull` and `strict` see `Generator`.
     """

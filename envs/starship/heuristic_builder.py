@@ -1,4 +1,4 @@
-"""The hand-made builder: the generator's own strategies, one decision at a time or to the end."""
+"""The hand-made builder: the generator's own strategies, for one decision or for all decisions to the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leafwise.envs.starship.rules import DECISION, OVER, current_request, draw_o
 
 @jit
 def hand_choice(S, i, T):
-    """Returns the generator's place for the current request of row `i`; ties fall by the stream `T.place`."""
+    """Returns the generator's place for the current request of row `i`; stream `T.place` decides ties."""
     load_planes(S, i, T)
     stage, entry = current_request(S, i)
     return choose_place(S, i, T, stage, T.kinds[stage, entry // 4], entry % 4)
@@ -28,7 +28,10 @@ def hand_choice(S, i, T):
 
 @jit
 def finish_by_hand(S, j, R, seed, T):
-    """Plays row `j` to its end with the generator's places, ties by `seed`, requests from stream `R`; returns the quality."""
+    """Plays row `j` to its end with the generator's places, and returns the quality.
+
+    `seed` decides ties, and requests are drawn from stream `R`.
+    """
     phase, key, counter = np.int64(-1), ZERO, ZERO
     while S[j, at.TURN] != OVER:
         if S[j, at.TURN] != DECISION:
@@ -37,7 +40,7 @@ def finish_by_hand(S, j, R, seed, T):
         if np.int64(S[j, at.PHASE]) != phase:
             phase = np.int64(S[j, at.PHASE])
             open_streams(T, seed, 0, phase)
-        else:  # drawing requests has set it anew
+        else:  # drawing a request changed it
             T.place[0], T.place[1] = key, counter
         place = hand_choice(S, j, T)
         key, counter = T.place[0], T.place[1]
@@ -56,7 +59,7 @@ class HandBuilder(ByName):
         self._stream = np.zeros(2, np.uint64)
 
     def choose(self, state: State) -> int:
-        """Returns the id of the place chosen; ties fall by a stream of their own for each stage."""
+        """Returns the id of the chosen place; each stage has its own stream for ties."""
         T, row = state.game.tables().ship, np.array([state.row])
         phase = int(state.row[at.PHASE])
         if phase != self._phase:
@@ -69,24 +72,24 @@ class HandBuilder(ByName):
 
 
 def named(game: Game, name: str, words: list[str]) -> HandBuilder:
-    """Returns the hand-made builder as a player; ValueError if anything follows its name."""
+    """Returns the hand-made builder as a player; raises ValueError if anything follows its name."""
     if words:
         raise UserError(f"expected nothing after {name}, got {words[0]!r}")
     return HandBuilder()
 
 
 def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[Floats, State]:
-    """Returns the qualities [builds] of hand-made ships on the hull and requests of a seed, and the best of them.
+    """Returns the qualities [builds] of hand-made ships on the hull and requests of a seed, and the best of these ships.
 
-    They differ in how ties fall; the first is that of `HandBuilder(seed)`.
+    They differ in how ties are decided; the first is that of `HandBuilder(seed)`.
     """
     stream = new_stream(seed)
     T, start, rows = game.tables().ship, game.start().settle(stream), game.rows(1)
-    found, best = np.zeros(builds), start
+    qualities, best = np.zeros(builds), start
     for k in range(builds):
         rows[0] = start.row
         ties = np.uint64(mix(np.uint64(seed) ^ np.uint64(mix(np.uint64(k))))) if k else np.uint64(seed)
-        found[k] = finish_by_hand(rows, FIRST, stream.copy(), ties, T)
-        if k == 0 or found[k] > found[:k].max():
+        qualities[k] = finish_by_hand(rows, FIRST, stream.copy(), ties, T)
+        if k == 0 or qualities[k] > qualities[:k].max():
             best = State.unchecked(game, rows[0])
-    return found, best
+    return qualities, best

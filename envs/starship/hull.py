@@ -1,4 +1,4 @@
-"""Hulls: drawn from random modules, filled and carved in compiled code, and hulls that are given in place of drawn ones."""
+"""Hulls: random ones of modules, filled and carved in compiled code, and hulls that are given instead."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ u64 = np.uint64
 
 @jit(inline=True)
 def between(R, low, high):
-    """Returns a random integer in low..high."""
+    """Returns a random integer in low..high from stream `R`."""
     return low + np.int64(below(R, u64(high - low + 1)))
 
 
 @jit
 def draw_module(T):
-    """Draws a module into the first rows of plane SPARE, at column 0; returns its width and height."""
+    """Draws a random module into the first rows of plane SPARE, from column 0 on; returns its width and height."""
     planes, shape = T.planes, T.stages[at.STAGE_SHAPE]
     circle, rectangle = shape[at.WEIGHTS], shape[at.WEIGHTS + 1]
     if np.int64(below(T.request, u64(circle + rectangle))) < circle:
@@ -47,25 +47,31 @@ def draw_module(T):
 
 @jit
 def pick_cell(T, plane, first, last, R):
-    """Returns column and row index of a random set bit of a plane, rows first..last-1; at least one must be set."""
+    """Returns the column and the row index of a random set bit of a plane, in rows first..last-1.
+
+    At least one bit must be set.
+    """
     total = 0
     for row in range(first, last):
         total += popcount(T.planes[plane, row])
     k = np.int64(below(R, u64(total)))
     for row in range(first, last):
         bits = T.planes[plane, row]
-        here = popcount(bits)
-        if k < here:
+        in_row = popcount(bits)
+        if k < in_row:
             for _ in range(k):
                 bits &= bits - ONE
             return lowest(bits), row
-        k -= here
+        k -= in_row
     return -1, -1
 
 
 @jit
 def join_module(T, width, height, left, right):
-    """Lays a random cell of the module on a random hull cell, within columns left..right; drops it if that fails."""
+    """Lays a random cell of the module on a random hull cell, within columns left..right.
+
+    Tries as many positions as `max_redraws` says, then drops the module.
+    """
     planes = T.planes
     for _ in range(T.stages[at.STAGE_SHAPE, at.REACH]):
         hx, hy = pick_cell(T, at.HULL, 1, T.grid + 1, T.place)
@@ -79,7 +85,7 @@ def join_module(T, width, height, left, right):
 
 @jit
 def draw_hull(T):
-    """Stage 1: draws the hull into plane HULL from the streams `request` and `place`."""
+    """Stage 1: draws the hull into plane HULL, with numbers from the streams `request` and `place`."""
     planes, shape = T.planes, T.stages[at.STAGE_SHAPE]
     planes[at.HULL, :] = ZERO
     modules = between(T.request, shape[at.LOW], shape[at.HIGH])
@@ -91,7 +97,7 @@ def draw_hull(T):
             x, y = (T.grid - width) // 2, (T.grid - height) // 2
             for k in range(height):
                 planes[at.HULL, y + 1 + k] = planes[at.SPARE, k] << u64(x)
-            if mirrored:  # the mirror image must stay inside as well
+            if mirrored:  # the mirror image must stay inside too
                 axis = 2 * x + width - 1
                 axis += 1 if seam and width % 2 == 1 else 0
                 left, right = max(1, axis - (T.grid - 2)), min(T.grid - 2, axis - 1)
@@ -107,7 +113,7 @@ def draw_hull(T):
 
 @jit
 def seen_directions(north, east, south, west, least):
-    """Returns the bits set in at least `least` (1 to 4) of four words."""
+    """Returns the bits that are set in at least `least` (1 to 4) of four words."""
     two_a, two_b, any_a, any_b = north & east, south & west, north | east, south | west
     if least == 1:
         return any_a | any_b
@@ -120,21 +126,24 @@ def seen_directions(north, east, south, west, least):
 
 @jit
 def scan(T, stage, sought_hull):
-    """Marks in plane SPARE the cells that see hull (or space) in enough directions; returns how many are to change."""
+    """Marks in plane SPARE the cells that see hull (or space) in enough directions; returns how many cells that are.
+
+    `sought_hull` says whether hull or space is looked for; the marked cells hold the other.
+    """
     planes, reach, least = T.planes, T.stages[stage, at.REACH], T.stages[stage, at.LOW]
     whole, changes = span(0, T.grid) if T.grid < 64 else ~ZERO, 0
     flip = ZERO if sought_hull else ~ZERO  # space is sought as the hull of the inverted board
     for row in range(1, T.grid + 1):
         north, east, south, west = ZERO, ZERO, ZERO, ZERO
-        here = planes[at.HULL, row] ^ flip
+        row_bits = planes[at.HULL, row] ^ flip
         for k in range(1, min(reach, T.grid) + 1):
             if row - k >= 0:
                 north |= planes[at.HULL, row - k] ^ flip
             if row + k < at.MARGIN_ROWS:
                 south |= planes[at.HULL, row + k] ^ flip
-            east |= here >> u64(k)
-            west |= here << u64(k)
-        marked = seen_directions(north, east, south, west, least) & ~here
+            east |= row_bits >> u64(k)
+            west |= row_bits << u64(k)
+        marked = seen_directions(north, east, south, west, least) & ~row_bits
         inner = span(1, T.grid - 2) if 1 < row < T.grid else ZERO
         planes[at.SPARE, row] = marked & (inner if sought_hull else whole)
         changes += popcount(planes[at.SPARE, row])
@@ -143,7 +152,7 @@ def scan(T, stage, sought_hull):
 
 @jit
 def fill_gaps(T, stage):
-    """Stage 2: cells of space with hull in enough directions become hull, all at once, several times over."""
+    """Stage 2: turns space with hull in enough directions into hull, all at once, as often as `iterations` says."""
     planes = T.planes
     copy_words(planes[at.HULL], planes[at.OTHER])
     for _ in range(T.stages[stage, at.LAYERS]):
@@ -156,9 +165,10 @@ def fill_gaps(T, stage):
 
 @jit
 def drop_islands(T):
-    """Empties what was filled out of touch with a connected hull (plane OTHER).
+    """Takes away filled cells that are cut off from a hull that was connected before (plane OTHER).
 
-    A cell may see hull at a distance on two sides while the cells between do not; about one ship in ten thousand.
+    A cell can see hull at a distance on two sides while the cells between do not. This happens to about one ship in ten
+    thousand.
     """
     planes, start = T.planes, 1
     while start <= T.grid and planes[at.OTHER, start] == ZERO:
@@ -176,7 +186,7 @@ def drop_islands(T):
 
 @jit
 def flood(planes, grid, row, x):
-    """Sets plane SEEN to the 4-connected piece of plane HULL that holds a cell; returns its area."""
+    """Sets plane SEEN to the 4-connected piece of plane HULL that holds cell `x` of row `row`; returns its area."""
     planes[at.SEEN, :] = ZERO
     planes[at.SEEN, row] = bit(x)
     area, before = 1, 0
@@ -193,7 +203,10 @@ def flood(planes, grid, row, x):
 
 @jit
 def carve(T, stage):
-    """Carves hull that sees space in enough directions, all at once, several times; keeps the largest piece."""
+    """Turns hull that sees space in enough directions into space, all at once, as often as `iterations` says.
+
+    Keeps the largest piece.
+    """
     for _ in range(T.stages[stage, at.LAYERS]):
         if scan(T, stage, False) == 0:
             break
@@ -204,7 +217,7 @@ def carve(T, stage):
 
 @jit
 def keep_largest(T):
-    """Keeps the largest 4-connected piece of plane HULL, the first in raster order among equals."""
+    """Keeps the largest 4-connected piece of plane HULL; of equal ones the first in raster order."""
     planes, best = T.planes, 0
     planes[at.OTHER, :] = ZERO
     for start in range(1, T.grid + 1):
@@ -220,11 +233,14 @@ def keep_largest(T):
 
 Hull = Sequence[str] | Bools
 RUN_LENGTHS = r"([1-9][0-9]?[_.])+"
-"""A row of a hull in a position's text: 3_12.9_"""
+"""A row of a hull in run lengths: 3_12.9_"""
 
 
 def hull_mask(hull: Hull, grid: int) -> Bools:
-    """Returns a supplied hull as booleans [grid, grid]; ValueError unless it is 4-connected and keeps off the ring."""
+    """Returns a given hull as booleans [grid, grid].
+
+    Raises ValueError unless it is one 4-connected piece and leaves the outermost ring of the grid free.
+    """
     if isinstance(hull, np.ndarray):
         mask = hull.astype(bool)
     else:
@@ -236,7 +252,7 @@ def hull_mask(hull: Hull, grid: int) -> Bools:
         raise UserError(f"expected a hull of {grid} by {grid} cells, got shape {mask.shape!r}")
     if mask[[0, -1], :].any() or mask[:, [0, -1]].any():
         raise UserError("expected a hull that leaves the outermost ring of the grid free, got cells in it")
-    from scipy.ndimage import label  # which takes a while
+    from scipy.ndimage import label  # slow to import
 
     if (pieces := label(mask)[1]) != 1:
         raise UserError(f"expected a hull of one 4-connected piece, got {pieces} pieces")
@@ -244,7 +260,7 @@ def hull_mask(hull: Hull, grid: int) -> Bools:
 
 
 def lines_of(text: str, grid: int) -> list[str]:
-    """Returns the rows of a hull file, filled up with space on the right and below."""
+    """Returns the rows of a hull file, filled up with space to a grid of this side."""
     lines = text.rstrip("\n").split("\n")
     return [line.ljust(grid) for line in lines] + [" " * grid] * (grid - len(lines))
 

@@ -1,4 +1,4 @@
-"""What environments tell of a ship in `info`: the request at every step, and how the ship has turned out at the end."""
+"""What environments report of a ship in `info`: the request at every step, and at the end the quality and its terms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_STAGES, MOST_ENTRIES = 16, 12
 
 
 def _request_names() -> Array:
-    """Returns the names of requests by stage and the number in the QUEUE word, "" for none."""
+    """Returns the names of requests by stage and by number in the QUEUE word, "" for none."""
     names = np.full((MOST_STAGES, MOST_ENTRIES + 1), "", dtype=object)
     for stage, kinds in at.KINDS.items():
         for entry in range(4 * len(kinds)):
@@ -33,12 +33,12 @@ REQUESTS = _request_names().ravel()
 
 
 def always(rows: Rows, T: GameTables) -> dict[str, Array]:
-    """Returns `request` [n], the part to be placed and where it is to face: "thruster_small north"; "" at the end."""
+    """Returns `request` [n], the part to be placed and its facing: "thruster_small north"; "" at the end."""
     return {"request": REQUESTS.take(rows[:, at.PHASE] * (MOST_ENTRIES + 1) + rows[:, at.QUEUE])}
 
 
 def at_end(row: Rows, T: GameTables) -> dict[str, Any]:
-    """Returns `quality`, its six `terms` from 0 to 1, and `reasons`, why the ship is not valid; none if it is."""
+    """Returns `quality`, its six `terms` from 0 to 1, and `reasons`, why the ship is not valid (empty if it is)."""
     figures = measure_row(np.array([row], np.uint16), T.ship)
     terms = {name: round(figures[name], 6) for name in TERMS}
     info = {"quality": round(figures["quality"], 6), "terms": terms, "reasons": reasons_of(row)}

@@ -1,13 +1,14 @@
-"""Search over requests: what each place leads to, a few placements deep, the most promising ones only.
+"""Search over requests: tries places, and follows the most promising ones a few placements deep.
 
-At a decision the legal places are tried and what they make of the ship is valued in one batch. Of these, `width` are
-followed further: half of them the best by the stage's own strategy, the others the best by value, and two more at random;
-below them the same again. Where there are very many places, as for the first part of a ship, the best by the strategy are
-tried alone. A ship whose next request is not in sight is worth what the evaluator says of it: its number stands for the
-mean over the draws. Values are backed up as maxima.
+At a decision the legal places are tried, and the ships they lead to are valued in one batch. `width` of these are followed
+further: half of them the best by the stage's own strategy, the others the best by value, and two more at random. Below them the
+same is done again. If there are very many places, as for the first part of a ship, only the best by the strategy are tried. A
+ship whose next request is not in sight has the evaluator's value, which stands for the mean over the draws. Values are backed
+up as maxima.
 
-A row whose stage can still draw may already be placed upon: a draw fills the far end of the preview, the request at its
-front is known (`placeable`). So a few requests ahead need no chance."""
+A part can already be placed in a row whose stage still has to draw: a draw fills the end of the preview, and the request at its
+front is known (`placeable`). So a few requests ahead need no chance.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +36,15 @@ from leafwise.envs.starship.tables import Rows, Tables
 
 @jit(inline=True)
 def placeable(S, i):
-    """Returns whether the request at the front of the preview of row `i` can be placed without another draw."""
+    """Returns whether the first request in the preview of row `i` can be placed without another draw."""
     return S[i, at.TURN] == rules.DECISION or (S[i, at.TURN] == rules.DRAW_REQUEST and S[i, at.QUEUE] != 0)
 
 
 @jit
 def list_places(S, i, A, scores, T):
-    """Writes the legal places of a placeable row to `A`, ascending, and the strategy's scores; returns how many."""
+    """Writes the legal places of a placeable row to `A`, ascending, and the strategy's scores to `scores`; returns how many
+    there are.
+    """
     count = rules.write_places(S, i, A, T)
     stage, entry = rules.current_request(S, i)
     part = T.kinds[stage, entry // 4]
@@ -54,7 +57,7 @@ def list_places(S, i, A, scores, T):
 
 @jit
 def place_all(S, i, A, n, T):
-    """Writes what the first `n` places of `A` make of row `i` to the rows after it."""
+    """Writes the rows that the first `n` places of `A` lead to after row `i`."""
     for k in range(n):
         after = i + np.uint64(k + 1)
         copy_row(S, i, after)
@@ -63,28 +66,28 @@ def place_all(S, i, A, n, T):
 
 @jit
 def draw_on(S, i, R, T):
-    """Lets chance draw in row `i` from stream `R` until the builder acts or the ship is finished."""
+    """Draws chance in row `i` from stream `R` until the builder acts or the ship is finished."""
     while S[i, at.TURN] != rules.DECISION and S[i, at.TURN] != rules.OVER:
         draw_outcome(S, i, R, T)
 
 
 Values = Callable[[Rows], Floats]
-"""rows [n, words] -> what they are worth [n]."""
+"""rows [n, words] -> their values [n]."""
 MOST_WIDTH, MOST_DEPTH = 1024, 8
 WIDTH = 8
 AT_RANDOM = 2
-"""Places that are followed besides."""
+"""Random places that are followed besides the best."""
 TRIED_FIRST, TRIED_LAST = 8, 2
-"""Places that are tried at most, as multiples of the width: at the decision itself, and below it."""
+"""The most places that are tried, as multiples of the width: at the decision, and below it."""
 
 
-class Tried(NamedTuple):
+class TriedPlaces(NamedTuple):
     """Places of a row, and what they lead to."""
 
     places: Ints
     """[n], ascending."""
     scores: Floats
-    """[n]: what the stage's strategy gives."""
+    """[n]: scores by the stage's strategy."""
     rows: Rows
     """[n, words]"""
     values: Floats
@@ -92,7 +95,7 @@ class Tried(NamedTuple):
 
 
 class Children:
-    """What the places of rows lead to; serves one thread."""
+    """The rows that the places of a row lead to; serves one thread."""
 
     def __init__(self, game: Game, values: Values) -> None:
         self._T: Tables = game.tables().ship
@@ -100,19 +103,19 @@ class Children:
         self._A, self._scores = np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
         self._values = values
 
-    def __call__(self, row: Rows, most: int) -> Tried:
-        """Tries at most `most` places of a row, the best by the strategy; what it returns stands until the next call."""
+    def __call__(self, row: Rows, most: int) -> TriedPlaces:
+        """Tries at most `most` places of a row, the best by the strategy; the result is valid until the next call."""
         self._S[0] = row
         n = int(list_places(self._S, FIRST, self._A, self._scores, self._T))
         if n > most:
-            order = permutation(n)  # equal scores are chosen among at random
+            order = permutation(n)  # equal scores in random order
             kept = np.sort(order[np.argsort(-self._scores[order], kind="stable")[:most]])
             self._A[:most], self._scores[:most], n = self._A[kept], self._scores[kept], most
         if len(self._S) <= n:
             self._S = np.resize(self._S, (2 * n, self._S.shape[1]))
         place_all(self._S, FIRST, self._A, n, self._T)
         rows = self._S[1 : 1 + n]
-        return Tried(self._A[:n], self._scores[:n], rows, self._values(rows))
+        return TriedPlaces(self._A[:n], self._scores[:n], rows, self._values(rows))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -123,8 +126,8 @@ def permutation(n: int) -> Ints:
     return order
 
 
-def followed(tried: Tried, width: int, row: Rows) -> list[int]:
-    """Returns which of the places of a row are followed: half of `width` the best by score, then by value, and two at random."""
+def followed(tried: TriedPlaces, width: int, row: Rows) -> list[int]:
+    """Returns which places of a row are followed: half of `width` the best by score, the rest by value, and two at random."""
     n = len(tried.values)
     if n <= width + AT_RANDOM:
         return list(range(n))
@@ -134,12 +137,12 @@ def followed(tried: Tried, width: int, row: Rows) -> list[int]:
             break
         chosen[k] = None
     rest = [k for k in range(n) if k not in chosen]
-    seed = int(row[at.PHASE]) + n  # the same places each time
+    seed = int(row[at.PHASE]) + n  # the same row always gets the same places
     return [*chosen, *np.random.default_rng(seed).choice(rest, AT_RANDOM, replace=False).tolist()]
 
 
 class LookAhead(ByName):
-    """Places each request where the ships that may come of it are worth most."""
+    """Places each request so that the ships it can lead to are worth most."""
 
     @ranged()
     def __init__(
@@ -160,7 +163,7 @@ class LookAhead(ByName):
             seconds: time limit of a decision. The search starts with few places, then tries more, then looks deeper. None: no
                 limit.
 
-        Raises ValueError for a depth, width or time that no search can have.
+        Raises ValueError for a depth, width or time out of range.
         """
         self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
         self.children = Children(game, values)
@@ -182,7 +185,7 @@ class LookAhead(ByName):
         return best
 
     def _best(self, row: Rows, depth: int, width: int, end: float | None) -> int:
-        """Returns the place to take; raises TimeoutError once the time is over."""
+        """Returns the place to take; raises TimeoutError once the time is up."""
         tried = self.children(row, TRIED_FIRST * width)
         if depth == 1 or len(tried.places) == 1:
             return int(tried.places[tried.values.argmax()])
@@ -191,16 +194,16 @@ class LookAhead(ByName):
         return int(places[self._worth(tried.rows[kept], tried.values[kept], depth - 1, width, end).argmax()])
 
     def _worth(self, rows: Rows, values: Floats, depth: int, width: int, end: float | None) -> Floats:
-        """Returns what rows are worth `depth` placements deep; one whose next request is not in sight keeps its value."""
+        """Returns the values of rows `depth` placements deep; a row whose next request is not in sight keeps its value."""
         worth = values.copy()
         for k, row in enumerate(rows):
             if end is not None and time.perf_counter() > end:
                 raise TimeoutError
             if placeable(row[None], FIRST):
                 tried = self.children(row, TRIED_LAST * width)
-                found = tried.values
+                child_values = tried.values
                 if depth > 1:
                     kept = followed(tried, width, row)
-                    found = self._worth(tried.rows[kept], found[kept], depth - 1, width, end)
-                worth[k] = found.max()
+                    child_values = self._worth(tried.rows[kept], child_values[kept], depth - 1, width, end)
+                worth[k] = child_values.max()
         return worth

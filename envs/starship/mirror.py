@@ -1,4 +1,4 @@
-"""Ships with left and right exchanged: each term of the quality is the same; detours of the crew may be measured otherwise."""
+"""Exchanges left and right in ships. Each term of the quality stays the same; the crew's detours can be measured differently."""
 
 from __future__ import annotations
 
@@ -10,42 +10,44 @@ from leafwise.envs.starship.catalogue import FACTS, PARTS, ROTATIONS, SIZE, SLOT
 from leafwise.envs.starship.tables import Rows
 
 TURNED = np.array([0, 3, 2, 1])
-"""Facings and rotations, exchanged: east and west."""
+"""Facings and rotations with east and west exchanged."""
 ROTATED = np.array([TURNED if FACTS[p, ROTATIONS] == 4 else np.arange(4) for p in range(len(PARTS))])
-"""Rotation of a part in the mirror; shape [part, rotation]."""
+"""The rotation of a part in the mirror; shape [part, rotation]."""
 
 
 def _mirrored_slots() -> Ints:
     """Returns the number of each door slot in the mirror; shape [part, rotation, slot]."""
-    found = np.zeros(SLOTS.shape[:3], np.int64)
+    slot_numbers = np.zeros(SLOTS.shape[:3], np.int64)
     for p in range(len(PARTS)):
         for r in range(4):
-            there = [tuple(slot) for slot in SLOTS[p, ROTATED[p, r]]]
+            mirrored_part_slots = [tuple(slot) for slot in SLOTS[p, ROTATED[p, r]]]
             for k, (dx, dy, d) in enumerate(SLOTS[p, r]):
-                found[p, r, k] = there.index((SIZE[p, r, 0] - 1 - dx, dy, TURNED[d])) if d >= 0 else k
-    return found
+                slot_numbers[p, r, k] = (
+                    mirrored_part_slots.index((SIZE[p, r, 0] - 1 - dx, dy, TURNED[d])) if d >= 0 else k
+                )
+    return slot_numbers
 
 
 SLOT_OF = _mirrored_slots()
 
 
 def mirrored(rows: Rows, grid: int) -> Rows:
-    """Returns rows [n, words] of a grid of this side with left and right exchanged; requests in sight too."""
-    found = rows.copy()
+    """Returns rows [n, words] on a grid of this side with left and right exchanged, requests in sight too."""
+    mirrored_rows = rows.copy()
     # Requests: those in sight, and those that have no place
-    queue = found[:, at.QUEUE : at.QUEUE + at.PREVIEW]
+    queue = mirrored_rows[:, at.QUEUE : at.QUEUE + at.PREVIEW]
     entry = queue.astype(np.int64) - 1
     queue[:] = np.where(queue > 0, entry // 4 * 4 + TURNED[entry % 4] + 1, 0)
-    known = found[:, at.EXHAUSTED].astype(np.int64)
-    found[:, at.EXHAUSTED] = sum((known >> e & 1) << (e // 4 * 4 + TURNED[e % 4]) for e in range(12))
+    known = mirrored_rows[:, at.EXHAUSTED].astype(np.int64)
+    mirrored_rows[:, at.EXHAUSTED] = sum((known >> e & 1) << (e // 4 * 4 + TURNED[e % 4]) for e in range(12))
     # Cells, with their doors
-    board = found[:, at.HEADER : at.HEADER + grid**2].reshape(-1, grid, grid)
+    board = mirrored_rows[:, at.HEADER : at.HEADER + grid**2].reshape(-1, grid, grid)
     flipped = board[:, :, ::-1]
     east = np.zeros_like(board)
     east[:, :, :-1] = flipped[:, :, 1:] & at.DOOR_EAST
     board[:] = (flipped & ~np.uint16(at.DOOR_EAST)) | east
     # The parts that are placed
-    words = found[:, at.HEADER + grid**2 :].reshape(len(rows), -1, 2)
+    words = mirrored_rows[:, at.HEADER + grid**2 :].reshape(len(rows), -1, 2)
     placed = np.arange(words.shape[1]) < rows[:, at.PARTS_PLACED, None]
     what, where = words[..., 0].astype(np.int64), words[..., 1].astype(np.int64)
     part, r, slot = np.minimum(what & 15, len(PARTS) - 1), what >> 4 & 3, what >> 8
@@ -53,4 +55,4 @@ def mirrored(rows: Rows, grid: int) -> Rows:
     turned = part | ROTATED[part, r] << 4 | SLOT_OF[part, r, np.minimum(slot, SLOT_OF.shape[2] - 1)] << 8
     words[..., 0] = np.where(placed, turned, what)
     words[..., 1] = np.where(placed, x | where >> 8 << 8, where)
-    return found
+    return mirrored_rows

@@ -1,7 +1,7 @@
-"""The options of the building game, in any form that a person gives them, and the tables and sizes that follow from them.
+"""The options of the building game, in each form that a person can give them, and the tables and sizes that follow from them.
 
-Parameters, hull and targets become short texts that say it all: so a variant of the game can be compared, written down and read
-again, wherever its files have gone.
+Parameters, hull and targets become short texts that hold everything. So a variant of the game can be compared, written down and
+read again, even if its files are gone.
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ ABOUT = About(
         ),
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 
 def is_settings(text: str) -> bool:
-    """Whether a text holds parameters, in JSON or TOML, rather than the path of a file of them."""
+    """Returns whether a text holds parameters, in JSON or TOML, and not the path of a file of them."""
     return text.lstrip().startswith("{") or "\n" in text or "=" in text
 
 
 def is_hull(text: str) -> bool:
-    """Whether a text is a hull, in run lengths or rows, rather than the path of a file of rows."""
+    """Returns whether a text is a hull, in run lengths or rows, and not the path of a file of rows."""
     return "\n" in text or re.fullmatch(HULL_LENGTHS, text) is not None
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for what makes no sense. `ABOUT` says what each option is."""
+    """The options of a variant; raises ValueError for one that the game does not have. `ABOUT` describes each option."""
 
     preset: Annotated[str, OneOf.described(SIZES)] = field(default="scout", metadata=RULE_ONLY)
     parameters: str = field(default="", metadata=RULE_ONLY | from_file(is_settings))
@@ -116,8 +116,8 @@ def _compact(values: Mapping[str, Any]) -> str:
 def read_parameters(given: Any, preset: str) -> tuple[str, str]:
     """Returns the name of a preset and, as JSON, what differs from it: "" for nothing.
 
-    `given` is a `Parameters`, a mapping of changes like `{"crew": {"min_seats": 12}}`, or such a mapping as JSON or TOML. It may
-    name another preset than `preset`, which is what it changes otherwise. Raises ValueError.
+    `given` is a `Parameters`, a mapping of changes like `{"crew": {"min_seats": 12}}`, or such a mapping as JSON or TOML. It
+    changes `preset`, or the preset that it names. Raises ValueError.
     """
     parameters = given if isinstance(given, Parameters) else changed(preset, _mapping(given))
     base = parameters.preset if parameters.preset in PRESETS else "classic"
@@ -127,7 +127,7 @@ def read_parameters(given: Any, preset: str) -> tuple[str, str]:
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:
-    """Returns a mapping of changes, read from JSON or TOML if it is not one."""
+    """Returns a mapping of changes, given as one or as JSON or TOML."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
         try:
             given = json.loads(given)
@@ -143,9 +143,10 @@ def _mapping(given: Any) -> Mapping[str, Any]:
 
 
 def read_hull(given: Any, grid: int) -> str:
-    """Returns a hull in run lengths. `given` is booleans [grid, grid], rows of "." and " ", a text of such rows, or run lengths.
+    """Returns a hull in run lengths.
 
-    Rows of a text are filled up with space on the right and below. Raises ValueError.
+    `given` is booleans [grid, grid], rows of "." and " ", a text of such rows, or run lengths. Rows of a text are filled up
+    with space on the right and below. Raises ValueError.
     """
     if isinstance(given, str):
         if not is_hull(given):
@@ -159,15 +160,15 @@ def read_hull(given: Any, grid: int) -> str:
 @functools.lru_cache(maxsize=256)
 def built(preset: str, parameters: str, hull: str, targets: str) -> Parameters:
     """Returns all parameters of a variant; raises ValueError for those that a building game cannot have."""
-    whole = with_targets(changed(PRESETS[preset], json.loads(parameters or "{}")), read_targets(targets))
+    parameters_built = with_targets(changed(PRESETS[preset], json.loads(parameters or "{}")), read_targets(targets))
     if hull:
-        whole = replace(whole, shape=replace(whole.shape, enabled=False))
-    elif not final(whole).shape.enabled:
+        parameters_built = replace(parameters_built, shape=replace(parameters_built.shape, enabled=False))
+    elif not final(parameters_built).shape.enabled:
         raise UserError("expected a hull if the stage Shape does not run, got none")
-    for run in runs(whole):
+    for run in runs(parameters_built):
         if run.row != run.number and run.number in at.KINDS:
             raise UserError(f"expected each stage that places parts once where a ship is built, got {run.title} twice")
-    return whole
+    return parameters_built
 
 
 def make_tables(options: Options) -> GameTables:
@@ -184,6 +185,6 @@ def width(options: Options) -> int:
 
 @functools.cache
 def names(options: Options) -> tuple[str, ...]:
-    """Returns the names of the actions: x, y of the top-left cell and the rotation as where the front faces."""
+    """Returns the names of the actions: x and y of the top-left cell, and the direction that the front faces."""
     side = range(options.built.grid)
     return tuple(f"{x},{y}{way}" for way in DIRECTIONS for y in side for x in side)

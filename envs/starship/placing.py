@@ -1,11 +1,12 @@
 """Where a part may go, and how good each place is to the stage's strategy.
 
-Legal: its footprint on free floor, its lane clear, a door to the corridor, the crew's ways kept open. `find_anchors` decides
-the first three for a whole rotation at once, in bit planes; the last one, `contiguous`, costs most and is asked place by place.
-A place is one number, `(rotation * grid + y) * grid + x`, of a footprint's top-left cell.
+A place is legal if its footprint is on free floor, its lane is clear, a door can lead to the corridor, and the crew's ways stay
+open. `find_anchors` decides the first three for a whole rotation at once, in bit planes. `contiguous` decides the last one for
+one place; it costs most. A place is one number, `(rotation * grid + y) * grid + x`, of a footprint's top-left cell.
 
-Strategies: `prepare` looks at the board once, `score` values one place. Scores are integers, greater is better, and mean
-something only within one placement."""
+Strategies: `prepare` looks at the board once, `score` values one place. Scores are integers, and greater is better. They can be
+compared within one placement only.
+"""
 
 import numpy as np
 
@@ -33,11 +34,11 @@ u64 = np.uint64
 
 @jit
 def clear_lanes(T, facing, clear):
-    """Sets plane OTHER to the cells from which the next `clear` cells towards `facing` are SPACE or off the grid."""
+    """Sets plane OTHER to the cells whose next `clear` cells towards `facing` are SPACE or off the grid."""
     planes, down = T.planes, step_y(facing)
     for row in range(1, T.grid + 1):
         blocked = ZERO
-        for k in range(1, min(clear + 1, T.grid)):  # a shift by 64 would mean nothing
+        for k in range(1, min(clear + 1, T.grid)):  # a shift by 64 is not defined
             other = row + k * down
             if other < 1 or other > T.grid:
                 break
@@ -48,11 +49,12 @@ def clear_lanes(T, facing, clear):
 
 @jit
 def find_anchors(T, part, r):
-    """Sets plane ANCHORS to the top-left cells at which footprint, lane and door are in order."""
+    """Sets plane ANCHORS to the top-left cells at which footprint, lane and door are legal."""
     planes = T.planes
     w, h = T.size[part, r, 0], T.size[part, r, 1]
     clear = T.facts[part, CLEAR]
-    for row in range(T.grid + 2):  # SPARE: w free floor cells side by side
+    # SPARE: cells from which `w` floor cells lie side by side
+    for row in range(T.grid + 2):
         run = planes[at.FLOOR, row]
         for k in range(1, w):
             run &= planes[at.FLOOR, row] >> u64(k)
@@ -60,6 +62,7 @@ def find_anchors(T, part, r):
         planes[at.ANCHORS, row] = ZERO
     if clear > 0:
         clear_lanes(T, r, clear)
+    # The anchors row by row: the footprint is floor, the lane clear, and a door leads to floor
     for row in range(1, T.grid + 2 - h):
         free = planes[at.SPARE, row]
         for k in range(1, h):
@@ -86,15 +89,15 @@ def find_anchors(T, part, r):
 
 @jit(inline=True)
 def place_at(T, place):
-    """Returns rotation, left column and top row of a place."""
+    """Returns the rotation, left column and top row of a place."""
     return place // (T.grid * T.grid), place % T.grid, (place // T.grid) % T.grid
 
 
 @jit(inline=True)
 def next_anchor(T, part, facing, r, y, left):
-    """Returns the next anchor (r, x, y), where footprint, lane and door are in order, and those `left` in its row after it.
+    """Returns the next anchor (r, x, y), at which footprint, lane and door are legal, and the anchors `left` in its row.
 
-    The first call gets r = -1 and left = 0, the others what the last one returned; r is -1 after the last anchor. It is asked
+    The first call gets r = -1 and left = 0, the others what the last one returned; r is -1 after the last anchor. It is called
     for every place, so it is copied into its callers, and divides nothing.
     """
     while left == ZERO:
@@ -114,13 +117,13 @@ def next_anchor(T, part, facing, r, y, left):
 
 @jit(inline=True)
 def leaves_ways(T, stage, part, r, x, y):
-    """Returns whether a part at an anchor leaves the crew their ways, by the longest detour that the stage allows."""
+    """Returns whether a part at an anchor leaves the crew a way round within the longest detour of the stage."""
     return contiguous(T.planes, T.grid, x, y, T.size[part, r, 0], T.size[part, r, 1], T.stages[stage, at.LIMIT])
 
 
 @jit(inline=True)
 def next_place(T, stage, part, facing, r, y, left):
-    """Returns the next legal place (r, x, y) of a request and the anchors `left` in its row, as `next_anchor` does."""
+    """Returns the next legal place (r, x, y) of a request, and the anchors `left` in its row, as `next_anchor` does."""
     while True:
         r, x, y, left = next_anchor(T, part, facing, r, y, left)
         if r < 0 or leaves_ways(T, stage, part, r, x, y):
@@ -136,7 +139,7 @@ def has_place(T, stage, entry):
 
 @jit
 def is_place(T, stage, entry, place):
-    """Returns whether a place is a legal one of a request."""
+    """Returns whether a place is legal for a request."""
     part = T.kinds[stage, entry // 4]
     r, x, y = place_at(T, place)
     find_anchors(T, part, r)
@@ -148,7 +151,10 @@ TOTAL, MOMENT_X, MOMENT_Y, COUNT, FIRST_NOTE = 0, 1, 2, 3, 4
 
 @jit
 def measure_mass(S, i, T):
-    """Notes the ship's mass and its moments; the centre of mass is (MOMENT / TOTAL) / 2 cells from the left, top."""
+    """Writes the ship's mass and its moments into `T.notes`.
+
+    The centre of mass is (MOMENT / TOTAL) / 2 cells from the left and the top.
+    """
     total, moment_x, moment_y = 0, 0, 0
     for y in range(T.grid):
         for x in range(T.grid):
@@ -169,12 +175,12 @@ def measure_mass(S, i, T):
 
 @jit
 def measure_distance(T):
-    """Writes to `T.depth` the steps from each cell to the nearest cell of SPACE (off the grid counts as SPACE)."""
+    """Writes to `T.depth` the steps from each cell to the nearest SPACE; cells off the grid count as SPACE."""
     planes, depth, steps = T.planes, T.depth, 0
     depth[:] = 0
     copy_words(planes[at.HULL], planes[at.SPARE])
     left = True
-    while left:  # SPARE: the cells that are more than `steps` away
+    while left:  # SPARE holds the cells more than `steps` away
         steps, left, above = steps + 1, False, ZERO
         for row in range(1, T.grid + 1):
             bits = planes[at.SPARE, row]
@@ -186,7 +192,7 @@ def measure_distance(T):
 
 @jit(inline=True)
 def gap(S, i, T, k, x, y, w, h):
-    """Returns the free columns plus free rows between part number `k` and the rectangle at (x, y); touching is 0."""
+    """Returns the free columns plus free rows between part number `k` and the rectangle at (x, y); 0 if they touch."""
     _, _, kx, ky, kw, kh = part_at(S, i, T, k)
     return max(0, max(kx - (x + w), x - (kx + kw))) + max(0, max(ky - (y + h), y - (ky + kh)))
 
@@ -205,7 +211,7 @@ def is_weapon(part):
 
 @jit(inline=True)
 def consumes(part, supply):
-    """Returns whether `part` is a consumer of what `supply` stores."""
+    """Returns whether `part` consumes what `supply` stores."""
     if supply == catalogue.AMMO_SUPPLY:
         return is_weapon(part)
     return part == catalogue.AMMO_SUPPLY or is_thruster(part)
@@ -225,7 +231,10 @@ def is_supplied(S, i, T, near, supply, k):
 
 @jit
 def note_parts(S, i, T, stage, part):
-    """Notes the crew rooms that stand already; for a supply, the consumers that nothing nearby supplies yet."""
+    """Writes the parts that count for the stage's strategy into `T.notes`, and how many there are.
+
+    For crew rooms these are the crew rooms that are placed; for a supply, the consumers that nothing nearby supplies yet.
+    """
     near, count = T.stages[stage, at.REACH], 0
     for k in range(parts_placed(S, i)):
         kind = part_kind(S, i, T, k)
@@ -241,7 +250,7 @@ def note_parts(S, i, T, stage, part):
 
 @jit
 def prepare(S, i, T, stage, part):
-    """Finds out what the stage's strategy must know of the board before it scores places for `part`."""
+    """Measures what the stage's strategy needs of the board before it scores places for `part`."""
     strategy = T.stages[stage, at.STRATEGY]
     if strategy in (at.PROTECTED, at.PROTECTED_AMIDSHIPS):
         measure_distance(T)
@@ -256,7 +265,10 @@ def prepare(S, i, T, stage, part):
 
 @jit(inline=True)
 def alignment(S, i, T, k, x, y, w, h):
-    """Returns 1 plus the border lines that continue across if the rectangle touches part `k` along an edge, else 0."""
+    """Returns how well the rectangle lines up with part `k`: 0 unless they touch along an edge.
+
+    A touch counts 1, and each border line of the two that continues counts 1 more.
+    """
     _, _, kx, ky, kw, kh = part_at(S, i, T, k)
     if (kx + kw == x or x + w == kx) and y < ky + kh and ky < y + h:
         return 1 + (1 if y == ky else 0) + (1 if y + h == ky + kh else 0)
@@ -267,7 +279,7 @@ def alignment(S, i, T, k, x, y, w, h):
 
 @jit(inline=True)
 def protection(T, x, y, w, h):
-    """Returns how deep inside a footprint lies: its least steps to SPACE first, then their sum."""
+    """Returns how deep inside a footprint lies: its least steps to SPACE count most, then their sum."""
     least, total = T.depth[y * T.grid + x], 0
     for yy in range(y, y + h):
         for xx in range(x, x + w):
@@ -297,7 +309,7 @@ def score(S, i, T, stage, r, x, y, w, h):
     elif strategy == at.ALIGN:
         for k in range(notes[COUNT]):
             best = max(best, alignment(S, i, T, notes[FIRST_NOTE + k], x, y, w, h))
-    elif strategy >= at.PROTECTED_AMIDSHIPS:  # COUNT is twice the middle of the hull
+    elif strategy >= at.PROTECTED_AMIDSHIPS:  # notes[COUNT] is twice the hull's middle column
         best = -abs(2 * x + w - notes[COUNT]) << 32
         if strategy == at.PROTECTED_AMIDSHIPS:
             best += protection(T, x, y, w, h)

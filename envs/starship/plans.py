@@ -1,8 +1,9 @@
-"""Ships as plans: built by the generator's places or by values, in compiled code from the hull to the last door, then changed.
+"""Ships as plans: built by the generator's choices or by values, in compiled code from the hull to the last door, then changed.
 
-A plan is the whole story of a ship: the row and the stream of requests at each decision, and the place taken there. Building
-one sees no further than the requests in sight. Improving it puts one part elsewhere and builds what came after it again, as far
-as it still can: its requests are those of its stream, so it knows them all, as the best of several hand-made ships does."""
+A plan is the history of a ship: the row and the stream of requests at each decision, and the place chosen there. To build one,
+only the requests in sight are known. To improve one, a part is put elsewhere and all later parts are built again, as far as
+their places are still legal. The requests are those of the plan's stream, so all of them are known.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ u64 = np.uint64
 
 @jit
 def merit(S, i, T):
-    """Returns the quality of a finished ship; of one that is not valid, from -1 to 0, how far it came."""
+    """Returns the quality of a finished ship; for one that is not valid, from -1 to 0, how far it came."""
     if S[i, at.REASONS] == 0:
         return potential(S, i, T)
     stage = np.int64(S[i, at.PHASE])
@@ -42,7 +43,7 @@ def merit(S, i, T):
 
 @jit
 def go_on(S, k, streams, place, T):
-    """Writes row `k + 1` of a plan, the next decision or the end, and its stream: row `k` with the place taken."""
+    """Takes a place at decision `k` of a plan and writes row `k + 1`, the next decision or the end, and its stream."""
     after = u64(k + 1)
     copy_row(S, u64(k), after)
     copy_words(streams[k], streams[k + 1])
@@ -52,7 +53,7 @@ def go_on(S, k, streams, place, T):
 
 @jit
 def same_request(S, k, old, end):
-    """Returns the first of decisions `old` to `end` that asks for what row `k` asks for, of its stage; -1 if none does."""
+    """Returns the first of decisions `old` to `end` with the same stage and request as row `k`; -1 if none has."""
     stage, entry = current_request(S, u64(k))
     for m in range(old, end):
         other, request = current_request(S, u64(m))
@@ -63,9 +64,10 @@ def same_request(S, k, old, end):
 
 @jit
 def rebuild(S, streams, places, k, old, end, R, T):
-    """Goes on from row `k` by the places of decisions `old` to `end`, by the generator's where those are not legal any more.
+    """Builds a plan from row `k` on with the places of decisions `old` to `end`, and the generator's choice where one is not
+    legal.
 
-    Of equal places one is drawn from stream `R`. Returns the last row.
+    One of equal places is drawn from stream `R`. Returns the last row.
     """
     while S[k, at.TURN] != OVER:
         m, place = same_request(S, k, old, end), np.int64(-1)
@@ -76,7 +78,7 @@ def rebuild(S, streams, places, k, old, end, R, T):
             if is_place(T, stage, entry, places[m]):
                 place = places[m]
         if place < 0:
-            T.place[0], T.place[1] = next_u64(R), ZERO  # drawing requests has set it anew
+            T.place[0], T.place[1] = next_u64(R), ZERO  # drawing a request changed it
             place = hand_choice(S, u64(k), T)
         places[k] = place
         go_on(S, k, streams, places[k], T)
@@ -86,29 +88,29 @@ def rebuild(S, streams, places, k, old, end, R, T):
 
 @jit
 def change(S, streams, places, room, last, k, place, best, R, T):
-    """Takes another place at decision `k` of the plan in rows 0 to `last`, if the ship of merit `best` gets no worse by it.
+    """Takes another place at decision `k` of the plan in rows 0 to `last`, and keeps it if the merit is at least `best`.
 
-    Returns merit and last row. S has 2 * `room` rows, the second half is scratch.
+    Returns the merit and the last row. S has 2 * `room` rows; the second half is scratch.
     """
-    here = room + k
-    copy_row(S, u64(k), u64(here))
-    copy_words(streams[k], streams[here])
-    places[here] = place
-    go_on(S, here, streams, place, T)
-    end = rebuild(S, streams, places, here + 1, k + 1, last, R, T)
-    found = merit(S, u64(end), T)
-    if found < best:
+    copied = room + k
+    copy_row(S, u64(k), u64(copied))
+    copy_words(streams[k], streams[copied])
+    places[copied] = place
+    go_on(S, copied, streams, place, T)
+    end = rebuild(S, streams, places, copied + 1, k + 1, last, R, T)
+    new_merit = merit(S, u64(end), T)
+    if new_merit < best:
         return best, last
-    for m in range(here, end + 1):
+    for m in range(copied, end + 1):
         copy_row(S, u64(m), u64(m - room))
         copy_words(streams[m], streams[m - room])
         places[m - room] = places[m]
-    return found, end - room
+    return new_merit, end - room
 
 
 @jit
 def improve(S, streams, places, room, last, A, scores, tries, R, T):
-    """Puts `tries` parts of a plan elsewhere, drawn at random; keeps what is no worse. Returns its last row; see `change`."""
+    """Tries `tries` random changes of a plan and keeps each that makes it no worse; returns its last row. See `change`."""
     best = merit(S, u64(last), T)
     for _ in range(tries if last > 0 else 0):
         k = np.int64(below(R, u64(last)))
@@ -120,33 +122,33 @@ def improve(S, streams, places, room, last, A, scores, tries, R, T):
 
 
 TRIED, TRIED_BELOW = 64, 16
-"""Places that are tried at most: at the decision itself, and after each that is followed."""
+"""The most places that are tried: at a decision, and after each place that is followed."""
 LEAST = 1e-300
-"""Keeps logarithms finite."""
+"""Added to the arguments of logarithms to keep them finite."""
 
 
-class Work(NamedTuple):
+class BuildScratch(NamedTuple):
     """What building by values writes besides the plan, and its scratch."""
 
     after: Rows
-    """[decisions, words]: the row after each place, before anything is drawn."""
+    """[decisions, words]: the row after each place, before any draw."""
     values: Floats
-    """[decisions]: the greatest value of a place that was tried."""
+    """[decisions]: the largest value of a place that was tried."""
     strayed: Bools
-    """[decisions]: whether the place was any, drawn at random."""
+    """[decisions]: whether the place was drawn at random from those tried."""
     rows: Rows
-    """[1 + TRIED + 1, words]: the row at a decision, what its places lead to, and what follows one of these."""
+    """[1 + TRIED + 1, words]: the row at a decision, the rows after its places, and a row that follows one of these."""
     worth: Floats
-    """[TRIED]"""
+    """[TRIED]: values of the places that were tried."""
     places: Ints
     """[2, actions]: legal places at the decision, and after one of them."""
     scores: Floats
-    """[2, actions]: how good the stage's strategy finds them."""
+    """[2, actions]: their scores by the stage's strategy."""
 
 
 @jit
 def shortlist(A, scores, n, most, R):
-    """Moves `most` of n places to the front, those of the greatest scores, equal ones in random order; returns how many."""
+    """Moves the `most` of n places with the largest scores to the front, equal ones in random order; returns how many there are."""
     for k in range(n - 1, 0, -1):
         j = np.int64(below(R, u64(k + 1)))
         A[k], A[j] = A[j], A[k]
@@ -167,7 +169,7 @@ def shortlist(A, scores, n, most, R):
 
 @jit
 def of_one_rotation(A, scores, n, grid, R):
-    """Moves those of n places to the front that are of one rotation, that of a place drawn at random; returns how many."""
+    """Moves the places with the rotation of a place drawn at random to the front of n places; returns how many there are."""
     rotation, count = A[np.int64(below(R, u64(n)))] // (grid * grid), 0
     for k in range(n):
         if A[k] // (grid * grid) == rotation:
@@ -178,14 +180,14 @@ def of_one_rotation(A, scores, n, grid, R):
 
 @functools.cache
 def make_build(value: Compiled, room: Any) -> Compiled:
-    """Compiles the building of plans by an evaluator's `value`."""
+    """Returns the compiled function that builds plans by an evaluator's `value`."""
 
     @bind(room)
     def try_places(W, i, most, level, turned, R, T):
-        """Tries places at row `i` of W.rows, writes what they lead to after it and what that is worth.
+        """Tries places at row `i` of W.rows: writes the rows after it that they lead to, and the values of these.
 
-        At level 1 the rows are scratch, one after another in the last one. With `turned` only places of one rotation are tried,
-        drawn at random. Returns how many places were tried, and the greatest worth.
+        At level 1 only the last row is written, as scratch. With `turned` only places of one random rotation are tried. Returns
+        how many places were tried, and the largest value.
         """
         # The places to be tried: of one rotation if asked, the best by the stage's strategy
         A, scores = W.places[level], W.scores[level]
@@ -194,20 +196,23 @@ def make_build(value: Compiled, room: Any) -> Compiled:
             n = of_one_rotation(A, scores, n, T.ship.grid, R)
         n = shortlist(A, scores, n, most, R)
         # What each leads to, and its value; only the rows after the decision itself are kept
-        greatest = -np.inf
+        largest = -np.inf
         for m in range(n):
             there = u64(m + 1) if level == 0 else u64(W.rows.shape[0] - 1)
             copy_row(W.rows, i, there)
             take_place(W.rows, there, T.ship, A[m])
-            found = value(W.rows, there, T)
-            greatest = max(greatest, found)
+            worth = value(W.rows, there, T)
+            largest = max(largest, worth)
             if level == 0:
-                W.worth[m] = found
-        return n, greatest
+                W.worth[m] = worth
+        return n, largest
 
     @bind(room)
     def follow(W, n, width, R, T):
-        """Looks one placement further from the `width` best of n places, as far as requests are in sight; forgets the others."""
+        """Replaces the values of the `width` best of n places by those one placement further, if a request is in sight.
+
+        The other places can no longer be chosen.
+        """
         for k in range(n):
             W.scores[0, k] = W.worth[k]
         for _ in range(min(n, width)):
@@ -224,16 +229,16 @@ def make_build(value: Compiled, room: Any) -> Compiled:
 
     @bind(room)
     def build_by_value(S, streams, places, k, W, width, core_heat, strays, R, T):
-        """Goes on from row `k` of a plan by the place after which the ship is worth most; returns the last row.
+        """Builds a plan from row `k` on, each time with the place after which the ship is worth most; returns the last row.
 
-        At most TRIED places are tried, the best by the stage's strategy; with a `width` that many of them one placement further.
-        `core_heat` is a temperature for cockpit and reactor: values get noise by which a place is drawn in proportion to
-        exp(value / temperature), and the cockpit's rotation is drawn first, as the generator draws it; 0: none. `strays` is the
-        chance of any place that was tried.
+        At most TRIED places are tried, the best by the stage's strategy. With a `width`, that many of them are followed one
+        placement further. `core_heat` is a temperature for cockpit and reactor: the values get noise, so that a place is drawn
+        in proportion to exp(value / temperature), and the cockpit's rotation is drawn first, as the generator does; 0 for none.
+        `strays` is the probability of a random place among those tried.
         """
         zero = u64(0)
         while S[k, at.TURN] != OVER:
-            # The decision, and what its places are worth
+            # The decision, and the values of its places
             copy_words(S[k], W.rows[0])
             stage = T.ship.base[np.int64(S[k, at.PHASE])]
             heat = core_heat if stage == at.STAGE_COCKPIT or stage == at.STAGE_REACTOR else 0.0
@@ -241,7 +246,7 @@ def make_build(value: Compiled, room: Any) -> Compiled:
             n, W.values[k] = try_places(W, zero, TRIED, 0, turned, R, T)
             if width > 0 and n > 1:
                 follow(W, n, width, R, T)
-            # The place that is worth most, with noise at a temperature, or now and then any of them
+            # The place that is worth most, with noise at a temperature, or sometimes a random one
             chosen, best = np.int64(0), -np.inf
             for m in range(n):
                 noise = heat * np.log(LEAST - np.log(LEAST + uniform(R))) if heat > 0.0 else 0.0
@@ -264,52 +269,59 @@ class Plans:
     """Builds and changes the plan of one ship at a time; serves one thread."""
 
     def __init__(self, game: Game, evaluator: Evaluator | None = None) -> None:
-        """Makes room for a plan; with an evaluator plans can be built by its values."""
+        """Makes an empty plan; with an evaluator, plans can be built by its values."""
         self.game, self._T, n = game, game.tables(evaluator), MOST_PARTS + 2
         self._room, self._S = n, game.rows(2 * n)
         self._streams, self._places = np.zeros((2 * n, 2), np.uint64), np.zeros(2 * n, np.int64)
-        self._work = Work(
+        self._work = BuildScratch(
             game.rows(n), np.zeros(n), np.zeros(n, np.bool_), game.rows(TRIED + 2), np.zeros(TRIED),
             np.zeros((2, game.max_actions), np.int64), np.zeros((2, game.max_actions)),
         )  # fmt: skip
         self._build = None if evaluator is None else make_build(evaluator.value, evaluator.room or game.room)
         self.decisions = 0
-        """How many the plan has."""
+        """How many decisions the plan has."""
 
     def start(self, stream: Words) -> None:
-        """Begins a ship on the hull and requests of a stream [2], which stays as it is."""
+        """Starts a ship on the hull and requests of a stream [2], which is not changed."""
         self._S[0], self._streams[0] = self.game.start().row, stream
         draw_on(self._S, u64(0), self._streams[0], self._T.ship)
         self.decisions = 0
 
     def by_hand(self, R: Words) -> None:
-        """Goes on by the generator's places; of equal ones one is drawn from stream `R`."""
+        """Builds the rest of the plan with the generator's choices; one of equal places is drawn from stream `R`."""
         self.decisions = rebuild(self._S, self._streams, self._places, self.decisions, 0, 0, R, self._T.ship)
 
     def by_value(self, R: Words, *, width: int = 0, core_heat: float = 0.0, strays: float = 0.0) -> None:
-        """Goes on by the places after which the ship is worth most; see `make_build`. `R` is the stream of its noise."""
+        """Builds the rest of the plan with the places after which the ship is worth most; see `make_build`.
+
+        `R` is the stream of its noise.
+        """
         assert self._build is not None
         plan = self._S, self._streams, self._places, self.decisions
         self.decisions = self._build(*plan, self._work, width, float(core_heat), float(strays), R, self._T)
 
     def improve(self, R: Words, tries: int) -> None:
-        """Puts `tries` parts elsewhere, drawn from stream `R`; keeps what is no worse."""
+        """Tries `tries` random changes, drawn from stream `R`, and keeps each that makes the ship no worse."""
         self.decisions = improve(*self.arrays, tries, R, self._T.ship)
 
     @property
     def arrays(self) -> tuple[Rows, Words, Ints, int, int, Ints, Floats]:
-        """Rows, streams and places of the plan, the rows it has room for, its last row, and scratch for places and their scores."""
+        """Rows, streams and places of the plan, how many rows it can hold, its last row, and scratch for places and their
+        scores.
+        """
         plan = self._S, self._streams, self._places, self._room, self.decisions
         return *plan, self._work.places[0], self._work.scores[0]
 
     @property
     def stream(self) -> Words:
-        """The stream [2] of requests, where the plan ends."""
+        """The stream [2] of requests at the end of the plan."""
         stream: Words = self._streams[self.decisions].copy()
         return stream
 
     def story(self) -> tuple[Rows, Floats, Bools]:
-        """Returns what `by_value` wrote: rows after each place [n, words], greatest values [n], and whether it strayed [n]."""
+        """Returns what `by_value` wrote: rows after each place [n, words], largest values [n], and whether the place was random
+        [n].
+        """
         n, W = self.decisions, self._work
         return W.after[:n].copy(), W.values[:n].copy(), W.strayed[:n].copy()
 

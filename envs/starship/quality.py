@@ -1,4 +1,4 @@
-"""The quality of a ship, from 0 to 1, and the figures reported beside it, measured on a row that need not be finished."""
+"""The quality of a ship, from 0 to 1, and the other figures, measured on a row that may be unfinished."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ FIGURES = (
     *("price", "mass", "thrust_score", "weapon_score", "firepower", "seats", "operators"),
     *("forward_thrust", "hull_area", "corridors", "corridor_length", "doors", "extra_doors", "symmetry"),
 )
-"""Names of what `measure` writes after the six terms; mass in tonnes, lengths in cells."""
+"""The names of what `measure` writes after the six terms; mass in tonnes, lengths in cells."""
 F_PRICE, F_MASS, F_THRUST_SCORE, F_WEAPON_SCORE, F_FIREPOWER, F_SEATS, F_OPERATORS, F_FORWARD = range(6, 14)
 F_AREA, F_CORRIDORS, F_LENGTH, F_DOORS, F_EXTRA_DOORS, F_SYMMETRY = range(14, 20)
 MEASURES = 20
@@ -39,7 +39,10 @@ FIRE_SHARES = (0.4, 0.2, 0.2, 0.2)
 
 @jit(inline=True)
 def thrust_of(S, i, T, facing):
-    """Returns the thrust of a facing, and how far its mean lies off the centre of mass, in cells; the mass must be measured."""
+    """Returns the thrust of a facing, and how far its mean lies off the centre of mass, in cells.
+
+    The mass must be measured.
+    """
     thrust, moment = 0, 0
     for k in range(parts_placed(S, i)):
         part, r, x, y, w, h = part_at(S, i, T, k)
@@ -53,7 +56,7 @@ def thrust_of(S, i, T, facing):
 
 @jit
 def thrust_term(S, i, T):
-    """Returns how well the thrusters of each facing push through the centre of mass."""
+    """Returns how well the thrust of each facing goes through the centre of mass, from 0 to 1."""
     term = 0.0
     for facing in range(4):
         thrust, off = thrust_of(S, i, T, facing)
@@ -65,7 +68,10 @@ def thrust_term(S, i, T):
 
 @jit
 def shelter(S, i, T, x, y, dx, dy):
-    """Returns how much stands between a cell's neighbour and the edge of the grid: armour 1, rooms 0.5, floor 0.25."""
+    """Returns how much stands between a cell and the edge of the grid in one direction, at most 1.
+
+    Armour counts 1, a room 0.5, floor 0.25, and their sum is divided by `FULL_SHELTER`.
+    """
     total = 0.0
     x, y = x + dx, y + dy
     while 0 <= x < T.grid and 0 <= y < T.grid:
@@ -80,7 +86,7 @@ def shelter(S, i, T, x, y, dx, dy):
 
 @jit
 def cockpit_shelter(S, i, T, x, y):
-    """Returns how well a cockpit at (x, y) would be sheltered, over its eight outer sides."""
+    """Returns the mean shelter of the eight outer sides of a cockpit at (x, y), from 0 to 1."""
     total = 0.0
     for n in range(2):
         total += shelter(S, i, T, x + n, y, 0, -1) + shelter(S, i, T, x + n, y + 1, 0, 1)
@@ -90,7 +96,7 @@ def cockpit_shelter(S, i, T, x, y):
 
 @jit
 def cockpit_term(S, i, T):
-    """Returns how well the cockpit is sheltered."""
+    """Returns how well the cockpit is sheltered, from 0 to 1."""
     for k in range(parts_placed(S, i)):
         part, _, x, y, _, _ = part_at(S, i, T, k)
         if part == COCKPIT:
@@ -101,20 +107,20 @@ def cockpit_term(S, i, T):
 @jit
 def start_from(S, i, T, a, b):
     """Sets plane SEEN to the cells of all parts of kinds `a` and `b`; returns whether there are any."""
-    found = False
+    exists = False
     T.planes[at.SEEN, :] = ZERO
     for k in range(parts_placed(S, i)):
         part, _, x, y, w, h = part_at(S, i, T, k)
         if part in (a, b):
-            found = True
+            exists = True
             for row in range(y + 1, y + 1 + h):
                 T.planes[at.SEEN, row] |= span(x, w)
-    return found
+    return exists
 
 
 @jit
 def reached(S, i, T, k):
-    """Returns whether plane SEEN has a cell of part number `k`."""
+    """Returns whether a cell of part number `k` is in plane SEEN."""
     _, _, x, y, w, h = part_at(S, i, T, k)
     seen = ZERO
     for row in range(y + 1, y + 1 + h):
@@ -124,7 +130,10 @@ def reached(S, i, T, k):
 
 @jit
 def supplied_share(S, i, T, source, supply):
-    """Returns the share of the consumers of what `supply` stores that are within reach of one, or of a `source`."""
+    """Returns the share of the parts that consume what `supply` stores and have a source within reach.
+
+    A source is a part of kind `supply` or `source`.
+    """
     if not start_from(S, i, T, source, supply):
         return 0.0
     for _ in range(SUPPLY_STEPS):
@@ -140,11 +149,11 @@ def supplied_share(S, i, T, source, supply):
 
 @jit
 def crew_term(S, i, T):
-    """Returns how near the cockpit and the weapons are to crew rooms."""
+    """Returns how near the cockpit and the weapons are to crew rooms, from 0 to 1."""
     stations, total = 0, 0
     if not start_from(S, i, T, catalogue.QUARTERS, catalogue.BUNK):
         return 0.0
-    for step in range(CREW_STEPS):  # a station counts once for each step at which it is not yet reached
+    for step in range(CREW_STEPS):  # a station adds 1 for each step before the crew reaches it
         stations, away = 0, 0
         for k in range(parts_placed(S, i)):
             part = part_kind(S, i, T, k)
@@ -162,7 +171,7 @@ def crew_term(S, i, T):
 
 @jit
 def fire_term(S, i, T):
-    """Returns the firepower against the full one, less what its facings differ from the wanted shares."""
+    """Returns the firepower as a share of the full one, less what its facings differ from the wanted shares, from 0 to 1."""
     total, difference = 0, 0.0
     for k in range(parts_placed(S, i)):
         total += T.facts[part_kind(S, i, T, k), catalogue.FIREPOWER]
@@ -179,7 +188,7 @@ def fire_term(S, i, T):
 
 @jit
 def skin_term(S, i, T):
-    """Returns the share of hull cells beside SPACE that are armour, thruster or weapon."""
+    """Returns the share of the hull cells beside SPACE that are armour, thruster or weapon."""
     planes, border, good = T.planes, 0, 0
     for row in range(1, T.grid + 1):
         hull = planes[at.HULL, row]
@@ -195,7 +204,7 @@ def skin_term(S, i, T):
 
 @jit
 def corridor_length(S, i, T):
-    """Returns the mean length of the straight runs of at least two corridor cells, along rows and columns."""
+    """Returns the mean length of straight runs of at least two corridor cells, along rows and columns."""
     runs, cells = 0, 0
     for along in range(2):
         for a in range(T.grid):
@@ -212,7 +221,7 @@ def corridor_length(S, i, T):
 
 @jit
 def count_cells(S, i, T, out):
-    """Writes areas, doors and symmetry, and adds the price of corridors, armour and doors."""
+    """Writes areas, doors and symmetry to `out`, and adds the price of corridors, armour and doors."""
     area, corridors, armour, doors, paired = 0, 0, 0, 0, 0
     for y in range(T.grid):
         for x in range(T.grid):
@@ -234,7 +243,7 @@ def count_cells(S, i, T, out):
 
 @jit
 def count_parts(S, i, T, out):
-    """Writes what the parts add up to."""
+    """Writes the sums over the parts to `out`."""
     for k in range(parts_placed(S, i)):
         part, r, _, _, _, _ = part_at(S, i, T, k)
         facts = T.facts[part]
@@ -249,9 +258,9 @@ def count_parts(S, i, T, out):
 
 @jit
 def measure_terms(S, i, T):
-    """Writes the six terms of row `i` into `T.terms`, its mass into the notes, the hull's extent into `T.box`.
+    """Writes the six terms of row `i` to `T.terms`, its mass to `T.notes`, and the hull's extent to `T.box`.
 
-    Rebuilds the planes.
+    Builds the planes of the row.
     """
     load_planes(S, i, T)
     terms = T.terms
@@ -268,7 +277,7 @@ def measure_terms(S, i, T):
 
 @jit
 def measure(S, i, T, out):
-    """Writes the six terms and the figures of row `i` into `out`, shape [MEASURES]; rebuilds the planes."""
+    """Writes the six terms and the figures of row `i` to `out`, shape [MEASURES]; builds the planes of the row."""
     measure_terms(S, i, T)
     for n in range(MEASURES):
         out[n] = T.terms[n] if n < len(TERM_WEIGHTS) else 0.0
@@ -280,7 +289,7 @@ def measure(S, i, T, out):
 
 @jit
 def potential(S, i, T):
-    """Returns the quality as it would be if the ship stood as it is, missing terms 0; 0 once it cannot be valid."""
+    """Returns the quality of an unfinished ship, missing terms 0; 0 once it cannot become valid."""
     if S[i, at.PARTS_PLACED] == 0 or S[i, at.REASONS] != 0:
         return 0.0
     measure_terms(S, i, T)

@@ -20,12 +20,12 @@ BUDGETS = (
     *((at.STAGE_THRUSTERS, THRUST), (at.STAGE_COCKPIT, COCKPIT), (at.STAGE_AMMO, SUPPLY / 2)),
     *((at.STAGE_POWER, SUPPLY / 2), (at.STAGE_CREW, CREW), (at.STAGE_WEAPONS, FIRE)),
 )
-"""Stages, and what their parts are worth in the quality of an ordinary ship."""
+"""Stages, and what their parts add to the quality of an ordinary ship."""
 
 
 @jit
 def outlook(S, i, T):
-    """Returns the potential, plus what an ordinary ship earns by the parts that are still to come."""
+    """Returns the potential plus what an ordinary ship gains by the parts still to come, at most 1."""
     if S[i, at.REASONS] != 0:
         return 0.0
     value = potential(S, i, T)
@@ -42,11 +42,12 @@ def outlook(S, i, T):
 
 @jit(inline_source=True)
 def hopeful(S, i, T):
-    """Returns the potential, plus what an ordinary ship earns by the parts that are still to come."""
+    """Returns the potential plus what an ordinary ship gains by the parts still to come, at most 1."""
     return outlook(S, i, T.ship)
 
 
 def _evaluator(name: str, value: Callable[..., Any]) -> Callable[[Any], Evaluator]:
+    """Returns a maker of the evaluator with this name and value function."""
     return lambda options: Evaluator(
         name=name, value=value, stage="request", low=0.0, high=1.0, speed=Speed(cache_values=True)
     )

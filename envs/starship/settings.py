@@ -1,16 +1,17 @@
-"""Everything but the seed that decides a ship: each stage's settings with their ranges, the presets, and which stages run.
+"""The settings that decide a ship besides its seed: each stage's settings with their ranges, the presets, and which stages run.
 
-Lengths are in cells, paths in crew steps, weights are relative and need not add up to anything. Settings are read from TOML,
-from plain dictionaries and from a command line; every wrong entry raises ValueError in one line. What is left out has its default.
+Lengths are in cells, paths in crew steps. Weights are relative and need not add up to anything. Settings are read from TOML,
+plain dictionaries and a command line; each wrong entry raises ValueError in one line. A setting that is left out has its
+default.
 
-The stages run in the source's own order, or in that of a list:
+The stages run in the source's order, or in that of a list:
 
     stages = ["Shape", "Fill Gaps", "Cockpit", "Reactor", "Weapons", "Thrusters", "Armour part=ammo_supply layers=2"]
 
-An entry is a stage by name, and after it what this run does otherwise than the stage's own table says. Stages may be left out,
-reordered and repeated; those of the hull come first, Add Extra Doors last. A stage that places parts again goes on from what
-stands: its targets count all parts of its kinds. "Armour" lays rings round every part of a kind. Each run has random streams
-of its own; the first one of a stage has those that the stage has always had.
+An entry is the name of a stage, and after it the settings that differ in this run. Stages may be left out, reordered and
+repeated. Those of the hull come first, Add Extra Doors last. A stage that places parts again continues: its targets count all
+parts of its kinds. "Armour" lays rings round every part of a kind. Each run has its own random streams; the first run of a
+stage has the same ones in every list.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from leafwise.envs.starship.catalogue import BUNK, PARTS, QUARTERS, THRUSTER_SMA
 PART_NAMES = tuple(part.name for part in PARTS)
 NO_LIMIT = 1000
 LARGEST = 1000
-"""No number in the settings may be greater."""
+"""The largest number that a setting may have."""
 Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Positive = Annotated[int, Meta(ge=1, le=LARGEST)]
 OPTIONAL = frozenset({"most_north", "most_east", "most_south", "most_west", "mirrored", "order"})
-"""Fields that ship files leave out where they have their defaults."""
+"""Fields that ship files leave out if they have their defaults."""
 STAGES: tuple[tuple[int, str, str], ...] = (
     (1, "shape", "Shape"),
     (2, "fill_gaps", "Fill Gaps"),
@@ -60,20 +61,20 @@ STAGES: tuple[tuple[int, str, str], ...] = (
 STAGE_NAMED = {field: (number, title) for number, field, title in STAGES}
 MOST_PARTS = 250
 MOST_EXTRA_SEATS = PARTS[QUARTERS].seats - 1
-"""Seats by which a ship may exceed what it was asked for."""
+"""How many more seats a ship may have than its target."""
 FACINGS = ("weight_north", "weight_east", "weight_south", "weight_west")
-"""Fields of a stage that weigh the facings; its other weights are of kinds."""
+"""Fields of a stage that are weights of facings; its other weights are of kinds."""
 PART_ARMOUR = 16
-"""The number of the stage that only a list can ask for."""
+"""The number of the stage that runs only if a list names it."""
 FIRST_FURTHER = 17
-"""The first row of a run beyond the usual ones."""
+"""The first row of runs beyond the usual ones."""
 MOST_RUNS = 30
 ROWS = FIRST_FURTHER + MOST_RUNS
 HULL_STAGES = ("Shape", "Fill Gaps", "Carve")
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Some settings: `msgspec.structs.replace` returns them with some changed."""
+    """The base of all settings; `msgspec.structs.replace` returns a copy with some changed."""
 
 
 class CircleModule(Settings, frozen=True):
@@ -325,7 +326,7 @@ class PartArmour(Rings, frozen=True):
 
 
 class StageSettings(Settings, frozen=True):
-    """The settings of all stages, which may not go together yet."""
+    """The settings of all stages, each checked by itself only."""
 
     preset: str = "classic"
     """Name of the preset these parameters started from."""
@@ -356,7 +357,7 @@ class Parameters(StageSettings, frozen=True):
     """Everything but the seed that decides a ship."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError in one line, naming the entry, where a value makes no sense."""
+        """Raises ValueError in one line that names the entry if settings contradict each other."""
         values = to_builtins(self, enc_hook=repr)
         read(values, StageSettings, "parameters")
         if len(self.preset) > 40 or not self.preset.isprintable():
@@ -375,9 +376,9 @@ class Parameters(StageSettings, frozen=True):
             weights = {key: weight for key, weight in values[name].items() if key.startswith("weight_")}
             facings = [weights.pop(key) for key in FACINGS if key in weights]
             groups += [(name, list(weights.values())), (name, facings)]
-        for name, found in groups:
-            if found and not any(found):
-                raise UserError(f"expected a weight of {name} greater than 0, got {found!r}")
+        for name, group in groups:
+            if group and not any(group):
+                raise UserError(f"expected a weight of {name} greater than 0, got {group!r}")
         _in_order("", values)
         runs(self)
         if most_parts(self) > MOST_PARTS:
@@ -385,7 +386,7 @@ class Parameters(StageSettings, frozen=True):
 
 
 def _in_order(where: str, values: dict[str, Any]) -> None:
-    """Checks that each `min_...` is at most its `max_...`."""
+    """Raises ValueError unless each `min_...` is at most its `max_...`."""
     for name, value in values.items():
         top = f"max_{name[4:]}"
         if isinstance(value, dict):
@@ -398,37 +399,40 @@ class Run(NamedTuple):
     """One run of a stage."""
 
     row: int
-    """Of the matrix of parameters, and of the random streams."""
+    """Its row in the matrix of parameters, which also decides its random streams."""
     number: int
-    """Of the stage."""
+    """The number of its stage."""
     title: str
     settings: Any
-    """Of this run: those of a stage."""
+    """The settings of the stage in this run."""
 
 
 @functools.lru_cache(maxsize=256)
 def runs(parameters: Parameters) -> tuple[Run, ...]:
-    """Returns the runs of the stages that are enabled, in order; ValueError in one line for a list that makes no sense."""
-    found = [Run(number, number, title, getattr(parameters, field)) for number, field, title in STAGES]
+    """Returns the runs of the enabled stages, in order.
+
+    Raises ValueError in one line for a list of stages that cannot run.
+    """
+    stage_runs = [Run(number, number, title, getattr(parameters, field)) for number, field, title in STAGES]
     if parameters.stages:
         if len(parameters.stages) > MOST_RUNS:
             raise UserError(f"expected at most {MOST_RUNS} stages, got {len(parameters.stages)}")
-        found = []
+        stage_runs = []
         for k, entry in enumerate(parameters.stages):
             try:
                 number, title, settings = _read_entry(parameters, entry)
             except UserError as problem:
                 raise UserError(f"stages[{k}]: {problem}") from None
-            taken = number == PART_ARMOUR or number in (run.number for run in found)
-            found.append(Run(FIRST_FURTHER + k if taken else number, number, title, settings))
-        _check_order([run.title for run in found])
-    return tuple(run for run in found if run.settings.enabled)
+            taken = number == PART_ARMOUR or number in (run.number for run in stage_runs)
+            stage_runs.append(Run(FIRST_FURTHER + k if taken else number, number, title, settings))
+        _check_order([run.title for run in stage_runs])
+    return tuple(run for run in stage_runs if run.settings.enabled)
 
 
 def stage_field(name: str) -> str:
-    """Returns the field of a stage given by its name ("Exterior Armour") or field (exterior_armour), in any case.
+    """Returns the field of a stage, given by its name ("Exterior Armour") or its field (exterior_armour), in any case.
 
-    Armor is spelt so too, as the source does.
+    "Armor" is also accepted, as the source spells it.
     """
     wanted = re.sub(r"armor(?=_|$)", "armour", name.strip().lower().replace(" ", "_").replace("-", "_"))
     for field, (_, title) in STAGE_NAMED.items():
@@ -438,7 +442,7 @@ def stage_field(name: str) -> str:
 
 
 def _read_entry(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
-    """Returns the number, title and settings of an entry of the list of stages; ValueError for a wrong one."""
+    """Returns the number, title and settings of an entry in the list of stages; raises ValueError for a wrong one."""
     words = entry.split()
     name = " ".join(word for word in words if "=" not in word)
     changes = dict(word.split("=", 1) for word in words if "=" in word)
@@ -449,7 +453,7 @@ def _read_entry(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
     elif "part" not in changes:
         got = reprlib.repr(entry)
         raise UserError(f"expected the part that armour goes round, like 'Armour part=reactor', got {got}")
-    known = [name for name in to_builtins(base) if name != "enabled"]  # what is listed runs
+    known = [name for name in to_builtins(base) if name != "enabled"]  # a stage in the list runs
     for key in changes:
         if key not in known:
             raise UserError(f"expected a field of {title} among {', '.join(known)}, got {reprlib.repr(key)}")
@@ -459,10 +463,10 @@ def _read_entry(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
 
 
 def _check_order(titles: list[str]) -> None:
-    """Raises ValueError unless the hull's stages come first, Shape once, and the extra doors last."""
+    """Raises ValueError unless the hull's stages come first, Shape at most once, and the extra doors last."""
     hull = [title in HULL_STAGES for title in titles]
     if sorted(hull, reverse=True) != hull:
-        late = titles[max(k for k, own in enumerate(hull) if own)]
+        late = titles[max(k for k, is_of_hull in enumerate(hull) if is_of_hull)]
         raise UserError(
             f"expected stages that begin with those of the hull ({', '.join(HULL_STAGES)}), got {late} after others"
         )
@@ -474,7 +478,7 @@ def _check_order(titles: list[str]) -> None:
 
 @functools.lru_cache(maxsize=256)
 def final(parameters: Parameters) -> Parameters:
-    """Returns what a finished ship has to keep: each stage's settings in its last run, switched off if it never runs."""
+    """Returns the settings that a finished ship has to meet: those of each stage's last run, disabled if it never runs."""
     if not parameters.stages:
         return parameters
     last = {run.number: run.settings for run in runs(parameters)}
@@ -485,10 +489,10 @@ def final(parameters: Parameters) -> Parameters:
 
 
 def most_parts(parameters: Parameters) -> int:
-    """Returns an upper bound of the number of parts a ship with these parameters can have."""
+    """Returns an upper bound of the number of parts that a ship with these parameters can have."""
 
     def greatest(field: str, name: str) -> int:
-        """Returns the greatest value that a setting of a stage has in any run, or in its own table."""
+        """Returns the largest value of a stage's setting over its runs and its own table."""
         further = [run.settings for run in runs(parameters) if run.number == STAGE_NAMED[field][0]]
         return max(getattr(settings, name) for settings in (getattr(parameters, field), *further))
 
@@ -503,23 +507,24 @@ def most_parts(parameters: Parameters) -> int:
 
 
 def read(values: Any, kind: Any, name: str, *, strict: bool = True) -> Any:
-    """Returns plain data as a `kind`; raises ValueError that names the entry (or `name`), what it should be and what it is.
+    """Returns plain data as a `kind`.
 
-    Unless it is `strict`, texts may stand for numbers.
+    Raises ValueError that names the entry (or `name`), what it should be and what it is. Unless it is `strict`, texts may stand
+    for numbers.
     """
     try:
         return msgspec.convert(values, kind, strict=strict)
     except msgspec.ValidationError as problem:
-        if isinstance(problem.__cause__, UserError):  # types and ranges fit, but not together
+        if isinstance(problem.__cause__, UserError):  # each value is right, but they contradict each other
             raise problem.__cause__ from None
         raise UserError(_explained(str(problem), values, inspect.type_info(kind), name)) from None
 
 
 def _explained(problem: str, values: Any, kind: Any, name: str) -> str:
-    """Returns msgspec's message, `WHAT` or `` WHAT - at `$.thrusters.min_score` ``, in the words of this room."""
-    message, found, path = problem.rpartition(" - at `$")
+    """Returns msgspec's message, `WHAT` or `` WHAT - at `$.thrusters.min_score` ``, in the form of this package's errors."""
+    message, separator, path = problem.rpartition(" - at `$")
     where = ""
-    for step in re.findall(r"[^.\[\]`]+|\.\.\.", path if found else ""):
+    for step in re.findall(r"[^.\[\]`]+|\.\.\.", path if separator else ""):
         if isinstance(kind, inspect.StructType) and step in values:
             where, kind = f"{where}.{step}", next(field.type for field in kind.fields if field.name == step)
         elif isinstance(kind, inspect.ListType | inspect.TupleType | inspect.VarTupleType):
@@ -539,7 +544,7 @@ def _explained(problem: str, values: Any, kind: Any, name: str) -> str:
 
 
 def _expected(kind: inspect.Type) -> str:
-    """Returns in words what values a type has."""
+    """Returns a description of the values of a type."""
     match kind:
         case inspect.IntType(ge=low, le=None):
             return f"an integer from {low} on"
@@ -561,35 +566,38 @@ def _expected(kind: inspect.Type) -> str:
 
 
 def switched(parameters: Parameters, names: Iterable[str], enabled: bool) -> Parameters:
-    """Returns the parameters with the named stages switched on or off."""
+    """Returns the parameters with the named stages enabled or disabled."""
     fields = [stage_field(name) for name in names]
     return replace(parameters, **{field: replace(getattr(parameters, field), enabled=enabled) for field in fields})
 
 
 def _merged(base: Any, changes: Any) -> Any:
-    """Returns nested dictionaries with some entries changed."""
+    """Returns nested dictionaries with some entries replaced."""
     if not (isinstance(base, dict) and isinstance(changes, Mapping)):
         return changes
     return base | {name: _merged(base.get(name), change) for name, change in changes.items()}
 
 
 def toml_values(text: str) -> dict[str, Any]:
-    """Returns the entries of a settings file; raises ValueError in one line if it is no TOML."""
+    """Returns the entries of a settings file; raises ValueError in one line if it is not TOML."""
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as problem:  # a ValueError of its own, or of a number of thousands of digits
+    except (
+        ValueError,
+        RecursionError,
+    ) as problem:  # TOML's own ValueError, or that of a number with thousands of digits
         raise UserError(f"expected parameters in TOML: {problem}") from None
 
 
 def from_toml(text: str) -> Parameters:
-    """Returns parameters from TOML: `preset` names the base (classic if absent), one table for each changed stage."""
+    """Returns parameters from TOML: `preset` names the base (classic if absent), and each changed stage has a table."""
     return changed("classic", toml_values(text))
 
 
 def changed(preset: str | Parameters, changes: Mapping[str, Any]) -> Parameters:
-    """Returns parameters with some entries of nested dictionaries changed; ValueError in one line for a wrong entry.
+    """Returns parameters with some entries of nested dictionaries replaced; raises ValueError in one line for a wrong entry.
 
-    Those of a preset by name, where `changes` may name another one.
+    `preset` is the base. If it is a name, `changes` may name another preset.
     """
     if isinstance(preset, str):
         preset = PRESETS.get(str(changes.get("preset", preset)), CLASSIC)
@@ -597,7 +605,7 @@ def changed(preset: str | Parameters, changes: Mapping[str, Any]) -> Parameters:
 
 
 def changes_from(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what `changed` needs to make of the nested dictionaries of parameters other ones."""
+    """Returns the changes that `changed` needs to turn the nested dictionaries `base` into `other`."""
     return {
         name: changes_from(base[name], value) if isinstance(value, dict) else value
         for name, value in other.items()
@@ -606,7 +614,7 @@ def changes_from(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str,
 
 
 def to_toml(parameters: Parameters) -> str:
-    """Returns all parameters as TOML that `from_toml` reads back."""
+    """Returns all parameters as TOML that `from_toml` can read."""
     lines: list[str] = []
 
     def write(table: str, values: Mapping[str, Any]) -> None:
@@ -649,7 +657,7 @@ CRUISER = Parameters(
 
 
 def _symmetrical(name: str, base: Parameters, supplies: int) -> Parameters:
-    """Returns parameters whose ships are the same on both sides, as far as parts come in pairs."""
+    """Returns parameters of ships with two equal sides, as far as their parts come in pairs."""
     return replace(
         base,
         preset=name,
@@ -675,10 +683,10 @@ SIZES = {
     "corvette": "a scout with two equal sides",
     "frigate": "a classic ship with two equal sides",
 }
-"""What each preset is, for people."""
+"""What each preset is, as a text for people."""
 
 
 def preset(name: str) -> Parameters:
-    """Returns the parameters of a preset; ValueError for an unknown name."""
+    """Returns the parameters of a preset; raises ValueError for an unknown name."""
     need_among(name, PRESETS, "preset")
     return PRESETS[name]

@@ -1,7 +1,8 @@
-"""A finished ship as plain data: read off a state row, written back to one, with its figures, and as a file.
+"""A finished ship as plain data: read from a state row, written back to one, with its figures, and as a file.
 
-Files are JSON, byte for byte the same for the same ship. The reader believes nothing: it checks form, types, sizes, ranges and
-known names. Whether the ship keeps the rules is `check`'s business."""
+Files are JSON, and the same ship always gives the same bytes. The reader checks form, types, sizes, ranges and known names.
+Whether the ship keeps the rules is checked by `check`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ from leafwise.envs.starship.tables import GameTables, Rows, Tables, new_rows, ne
 
 
 class PlacedPart(NamedTuple):
-    """A part on the grid: catalogue name, quarter turns clockwise, top-left cell."""
+    """A part on the grid: name in the catalogue, quarter turns clockwise, top-left cell."""
 
     id: str
     r: int
@@ -52,13 +53,13 @@ class PlacedPart(NamedTuple):
 
     @property
     def cells(self) -> list[tuple[int, int]]:
-        """The (x, y) it covers, in raster order."""
+        """The cells (x, y) that it covers, in raster order."""
         w, h = self.size
         return [(x, y) for y in range(self.y, self.y + h) for x in range(self.x, self.x + w)]
 
 
 class Door(NamedTuple):
-    """A door on the east ("E") or south ("S") edge of cell (x, y); `initial` 1 if it came with its room."""
+    """A door on the east ("E") or south ("S") edge of cell (x, y); `initial` is 1 if it came with its room."""
 
     x: int
     y: int
@@ -68,17 +69,17 @@ class Door(NamedTuple):
 
 @dataclass(frozen=True)
 class Ship:
-    """A ship as the generator made it, or as a file says it is."""
+    """A ship as the generator made it or as a file describes it."""
 
     seed: int
     attempt: int
-    """Which attempt at the seed this is, from 0 on."""
+    """The number of the attempt at the seed, from 0 on."""
     valid: bool
     reasons: tuple[str, ...]
-    """What keeps it from being valid."""
+    """Why it is not valid; empty if it is."""
     parameters: Parameters
     hull: tuple[str, ...]
-    """One string for each row of the grid, "." for hull and " " for space."""
+    """A text for each row of the grid: "." for hull and " " for space."""
     armour: tuple[tuple[int, int], ...]
     """Armour cells (x, y) in raster order."""
     parts: tuple[PlacedPart, ...]
@@ -86,7 +87,7 @@ class Ship:
     doors: tuple[Door, ...]
     """In raster order, east before south."""
     stats: dict[str, float]
-    """The quality, its terms and the figures beside it; see `leafwise.envs.starship.ship`."""
+    """The quality, its terms and the other figures; see `measured`."""
 
     @property
     def grid(self) -> int:
@@ -95,12 +96,12 @@ class Ship:
 
     @functools.cached_property
     def hull_cells(self) -> list[tuple[int, int]]:
-        """The (x, y) of the hull, in raster order."""
+        """The cells (x, y) of the hull, in raster order."""
         return [(x, y) for y, line in enumerate(self.hull) for x, c in enumerate(line) if c == "."]
 
     @property
     def text(self) -> str:
-        """The ship in letters, one row a line."""
+        """The ship in letters, a line for each row of the grid."""
         rows = [list(line.replace(".", LETTERS[CORRIDOR])) for line in self.hull]
         for x, y in self.armour:
             rows[y][x] = LETTERS[ARMOUR]
@@ -115,7 +116,7 @@ class Ship:
 
 @functools.cache
 def _door_offset(part: int, r: int, slot: int) -> tuple[int, int, str]:
-    """Returns the edge of a door slot, from the part's top-left cell."""
+    """Returns the edge (dx, dy, side) of a door slot, counted from the part's top-left cell."""
     dx, dy, d = catalogue.door_slots(part, r)[slot]
     return dx - (d == catalogue.W), dy - (d == catalogue.N), "E" if d % 2 else "S"
 
@@ -127,7 +128,7 @@ def initial_door(part: PlacedPart, slot: int) -> tuple[int, int, str]:
 
 
 def parts_of_row(row: Rows, grid: int) -> list[tuple[PlacedPart, int]]:
-    """Returns the placed parts of a row with their door slots, in placement order."""
+    """Returns the parts of a row in the order of their placement, each with the slot of its initial door."""
     start = at.HEADER + grid * grid
     words = row[start : start + 2 * int(row[at.PARTS_PLACED])].tolist()
     return [
@@ -137,12 +138,12 @@ def parts_of_row(row: Rows, grid: int) -> list[tuple[PlacedPart, int]]:
 
 
 def reasons_of(row: Rows) -> tuple[str, ...]:
-    """Returns why the ship in a row is not valid, none if it is."""
+    """Returns why the ship in a row is not valid; empty if it is."""
     return tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
 
 
 def fill_row(row: Rows, ship: Ship) -> None:
-    """Writes a ship into a state row: cells, doors, parts, points. Targets and random streams are not in a ship.
+    """Writes a ship into a state row: cells, doors, parts, points. A ship has no targets and no random streams.
 
     The ship must keep rule V2 (see `leafwise.envs.starship.check`).
     """
@@ -170,17 +171,17 @@ def fill_row(row: Rows, ship: Ship) -> None:
 
 
 WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
-"""Figures that are whole numbers."""
+"""Figures that are integers."""
 RATIOS = (
     ("forward_acceleration", "forward_thrust", "mass"),
     ("seats_per_operator", "seats", "operators"),
     ("price_per_firepower", "price", "firepower"),
 )
-"""Figures that are one as a share of another."""
+"""Figures that are a quotient: name, dividend, divisor."""
 
 
 def measure_row(S: Rows, T: Tables) -> dict[str, Any]:
-    """Returns the six terms and the figures of row 0 as compiled code tells them, `potential`, and `quality` (0 if not valid)."""
+    """Returns the six terms and the figures of row 0, `potential`, and `quality` (0 if the ship is not valid)."""
     out = np.empty(MEASURES)
     measure(S, FIRST, T, out)
     stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), out.tolist(), strict=True))
@@ -190,9 +191,9 @@ def measure_row(S: Rows, T: Tables) -> dict[str, Any]:
 
 
 def measured(S: Rows, T: Tables) -> dict[str, Any]:
-    """Returns the figures of row 0: `quality` (0 if not valid), the six terms, and what is reported beside them.
+    """Returns the figures of row 0: `quality` (0 if the ship is not valid), the six terms, and the figures reported with them.
 
-    Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
+    Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne. Fractions are rounded to 6 digits.
     """
     stats = measure_row(S, T)
     for name, part, whole in RATIOS:
@@ -201,7 +202,7 @@ def measured(S: Rows, T: Tables) -> dict[str, Any]:
 
 
 def reported(row: Rows, T: Tables, parameters: Parameters, seed: int, attempt: int = 0) -> Ship:
-    """Returns a row as a ship with its figures, and with the thrust and weapon scores that it was asked for."""
+    """Returns a row as a ship with its figures and its targets of thrust and weapon score."""
     stats = measured(np.array([row], np.uint16), T)
     stats["thrust_target"] = int(row[at.TARGET + at.STAGE_THRUSTERS])
     stats["weapon_target"] = int(row[at.TARGET + at.STAGE_WEAPONS])
@@ -230,14 +231,14 @@ def reported(row: Rows, T: Tables, parameters: Parameters, seed: int, attempt: i
 
 
 def ship_at(row: Rows, T: GameTables, seed: int = 0) -> Ship:
-    """Returns a row of the building game as a ship, as it stands; `seed` is written into it."""
+    """Returns the unfinished ship in a row of the building game; `seed` becomes its seed."""
     ship = reported(row, T.ship, parameters_of(T.ship), seed)
-    del ship.stats["thrust_target"], ship.stats["weapon_target"]  # of what the generator was asked for
+    del ship.stats["thrust_target"], ship.stats["weapon_target"]  # only the generator has these targets
     return ship
 
 
 def stats_of(ship: Ship) -> dict[str, Any]:
-    """Returns the figures of a ship, measured anew; the targets are taken from its own stats."""
+    """Returns the figures of a ship, measured again; the targets are taken from its own stats."""
     S, T = new_rows(ship.parameters, 1), new_tables(ship.parameters)
     fill_row(S[0], ship)
     targets = {name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats}
@@ -246,13 +247,13 @@ def stats_of(ship: Ship) -> dict[str, Any]:
 
 SCHEMA = "starship/1"
 GREATEST = 1e300
-"""Numbers of greater size are taken for infinite."""
+"""The largest absolute value of a number in `stats`."""
 LARGEST_FILE = 1 << 20
-"""Bytes; a ship of the largest grid takes about a tenth of it."""
+"""Bytes; a ship on the largest grid takes about a tenth of it."""
 
 
 def document(ship: Ship) -> dict[str, Any]:
-    """Returns a ship as the dictionary that its file holds."""
+    """Returns the content of a ship's file as a dictionary."""
     order = {"order": list(ship.parameters.stages)} if ship.parameters.stages else {}
     return {
         **order,
@@ -276,7 +277,7 @@ def document(ship: Ship) -> dict[str, Any]:
 
 
 def _settings(stage: Settings) -> dict[str, Any]:
-    """Returns a stage's settings without `enabled`, those of `OPTIONAL` only where they have not their defaults."""
+    """Returns a stage's settings without `enabled`; those in `OPTIONAL` only if they differ from their defaults."""
     values, usual = to_builtins(stage), to_builtins(type(stage)())
     left_out = {"enabled", *(name for name in OPTIONAL & values.keys() if values[name] == usual[name])}
     return {name: value for name, value in values.items() if name not in left_out}
@@ -295,12 +296,12 @@ def ship_hash(ship: Ship) -> str:
 
 
 def write(ship: Ship, path: str | os.PathLike[str]) -> None:
-    """Writes a ship file; the file appears whole or not at all."""
+    """Writes a ship file; the file appears complete or not at all."""
     write_bytes((dump(ship) + "\n").encode("ascii"), path)
 
 
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Writes a file that a person named; it appears whole or not at all, unless it is a device or a pipe."""
+    """Writes a file that a person named; it appears complete or not at all, unless it is a device or a pipe."""
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
@@ -308,19 +309,19 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Ship:
-    """Reads a ship file; OSError if there is none, ValueError if it is no ship file."""
+    """Reads a ship file; raises OSError if there is none, ValueError if it is not a ship file."""
     with open(path, "rb") as file:
         return load(file.read(LARGEST_FILE + 1))
 
 
 def load(data: str | bytes) -> Ship:
-    """Returns the ship that JSON text describes; ValueError, in one line, for anything else."""
+    """Returns the ship in a JSON text; raises ValueError in one line for any other text."""
     if len(data) > LARGEST_FILE:
         raise UserError(f"expected a ship file of at most {LARGEST_FILE} bytes, got more")
     text = text_of(data)
     try:
         fields = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
-    except UserError:  # of a key or number in it
+    except UserError:  # a repeated key, or a number that is not finite
         raise
     except RecursionError:
         raise UserError("expected a ship file in JSON of at most four levels, got far deeper nesting") from None
@@ -346,11 +347,11 @@ def _no_constants(name: str) -> Any:
 
 @functools.cache
 def ship_form(grid: int) -> Any:
-    """Returns the type of what a ship file of this grid holds."""
+    """Returns the type of the content of a ship file with this grid."""
 
     def form(name: str, /, **fields: Any) -> Any:
-        told = [(key, *kind) if isinstance(kind, tuple) else (key, kind) for key, kind in fields.items()]
-        return msgspec.defstruct(name, told, forbid_unknown_fields=True)
+        field_types = [(key, *kind) if isinstance(kind, tuple) else (key, kind) for key, kind in fields.items()]
+        return msgspec.defstruct(name, field_types, forbid_unknown_fields=True)
 
     def many(kind: Any, most: int, least: int = 0) -> Any:
         return Annotated[list[kind], Meta(min_length=least, max_length=most)]
@@ -385,7 +386,7 @@ def ship_form(grid: int) -> Any:
 
 
 def _need_all(given: dict[str, Any], known: dict[str, Any], where: str) -> None:
-    """Raises ValueError unless all settings of a stage are given, and no others, those inside them too."""
+    """Raises ValueError unless `given` has all settings of a stage and no others; nested settings too."""
     for name in sorted(given.keys() - known.keys() - {*OPTIONAL}):
         raise UserError(f"expected a field of {where} among {', '.join(known)}, got {name!r}")
     for name, value in known.items():
@@ -396,40 +397,40 @@ def _need_all(given: dict[str, Any], known: dict[str, Any], where: str) -> None:
 
 
 def _ship(fields: Any) -> Ship:
-    """Returns the ship of parsed JSON."""
+    """Returns the ship in parsed JSON; raises ValueError if it is none."""
     if not isinstance(fields, dict):
         raise UserError(f"expected an object in a ship file, got {reprlib.repr(fields)}")
     grid = fields.get("grid")
     known = isinstance(grid, int) and 12 <= grid <= 64
-    told = settings.read(fields, ship_form(grid if known else 64), "the ship")
-    if told.seed >= 1 << 64:
-        raise UserError(f"expected seed as an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
-    if len(set(told.reasons)) != len(told.reasons):
-        raise UserError(f"expected each of reasons once, got {', '.join(told.reasons)}")
-    for name, value in told.stats.items():
+    content = settings.read(fields, ship_form(grid if known else 64), "the ship")
+    if content.seed >= 1 << 64:
+        raise UserError(f"expected seed as an integer from 0 to 2**64 - 1, got {reprlib.repr(content.seed)}")
+    if len(set(content.reasons)) != len(content.reasons):
+        raise UserError(f"expected each of reasons once, got {', '.join(content.reasons)}")
+    for name, value in content.stats.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > GREATEST:
             raise UserError(f"expected stats.{reprlib.repr(name)} as a finite number, got {reprlib.repr(value)}")
-    parts = tuple(PlacedPart(part.id, part.r, part.x, part.y) for part in told.parts)
+    parts = tuple(PlacedPart(part.id, part.r, part.x, part.y) for part in content.parts)
     for k, part in enumerate(parts):
         (w, h), most = part.size, PARTS[part.number].rotations - 1
         if part.r > most:
             raise UserError(f"expected parts[{k}].r as an integer from 0 to {most}, got {part.r}")
-        if part.x + w > told.grid or part.y + h > told.grid:
+        if part.x + w > content.grid or part.y + h > content.grid:
             got = f"{part.id} of {w} by {h} cells at ({part.x}, {part.y})"
             raise UserError(f"expected parts[{k}] on the grid, got {got}")
     stages = {}
-    for k, (stage, (_, field, _)) in enumerate(zip(told.stages, STAGES, strict=True)):
+    for k, (stage, (_, field, _)) in enumerate(zip(content.stages, STAGES, strict=True)):
         stages[field] = replace(stage.params, enabled=stage.enabled)
         _need_all(fields["stages"][k]["params"], _settings(stages[field]), f"stages[{k}].params")
     return Ship(
-        seed=told.seed,
-        attempt=told.attempt,
-        valid=told.valid,
-        reasons=tuple(told.reasons),
-        parameters=Parameters(preset=told.preset, grid=told.grid, stages=told.order, **stages),
-        hull=tuple(told.hull),
-        armour=tuple(told.armour),
+        seed=content.seed,
+        attempt=content.attempt,
+        valid=content.valid,
+        reasons=tuple(content.reasons),
+        parameters=Parameters(preset=content.preset, grid=content.grid, stages=content.order, **stages),
+        hull=tuple(content.hull),
+        armour=tuple(content.armour),
         parts=parts,
-        doors=tuple(Door(*door) for door in told.doors),
-        stats=told.stats,
+        doors=tuple(Door(*door) for door in content.doors),
+        stats=content.stats,
     )

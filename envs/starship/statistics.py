@@ -1,7 +1,8 @@
-"""Figures over many ships: validity, quality and its terms, whether requests are met, speed, and how different ships are.
+"""Figures over many ships: validity, quality and its terms, whether targets are met, speed, and how different the ships are.
 
-Source of the set score: the PCG Benchmark (Khalifa, Gallotta, Barthet, Liapis, Togelius, Yannakakis, 2025): members
-that are too much like others are dropped, the one with the most likenesses first, and what is left is counted."""
+Source of the set score: the PCG Benchmark (Khalifa, Gallotta, Barthet, Liapis, Togelius, Yannakakis, 2025). Members that are
+too similar to others are dropped, the one that is similar to most first, and the rest is counted.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +33,9 @@ LAYERS |= {LETTERS[CORRIDOR]: len(PARTS) + 1, LETTERS[ARMOUR]: len(PARTS) + 2}
 
 
 def part_map(ship: Ship) -> Bytes:
-    """Returns what each cell holds, the hull's bounding box in the middle; shape [grid, grid].
+    """Returns what each cell holds, with the hull's bounding box in the middle; shape [grid, grid].
 
-    0 is space, 1 to 11 the parts of the catalogue, 12 corridor, 13 armour.
+    0 is space, 1 to 11 are the parts of the catalogue, 12 is corridor, 13 armour.
     """
     cells = np.array([[LAYERS[letter] for letter in line] for line in ship.text.split("\n")], np.uint8)
     box = hull_box(ship, 0)
@@ -46,12 +47,12 @@ def part_map(ship: Ship) -> Bytes:
 
 
 def share_that_differs(one: Bytes, other: Bytes) -> float:
-    """Returns the share of the cells occupied in either of two maps of parts that differ."""
+    """Returns the share of cells that differ, among those that are occupied in either of two maps of parts."""
     return float((one != other).sum() / max(1, ((one != 0) | (other != 0)).sum()))
 
 
 def pairwise_distances(ships: Sequence[Ship]) -> Floats:
-    """Returns the share of cells occupied in either ship that differ, for every pair; shape [n, n]."""
+    """Returns for every pair of ships the share of their occupied cells that differ; shape [n, n]."""
     maps = [part_map(ship) for ship in ships]
     distances = np.zeros((len(ships), len(ships)))
     for a, b in itertools.combinations(range(len(ships)), 2):
@@ -60,22 +61,25 @@ def pairwise_distances(ships: Sequence[Ship]) -> Floats:
 
 
 def core_layout(parts: Sequence[PlacedPart]) -> tuple[int, int, int] | None:
-    """Returns the cockpit's rotation and how many columns and rows the reactor stands off it; None unless both stand."""
+    """Returns the cockpit's rotation and the reactor's offset from it in columns and rows.
+
+    None unless the ship has both.
+    """
     cockpit, reactor = (next((part for part in parts if part.id == name), None) for name in ("cockpit", "reactor"))
     return (cockpit.r, reactor.x - cockpit.x, reactor.y - cockpit.y) if cockpit and reactor else None
 
 
 def core_entropy(ships: Sequence[Ship]) -> float:
-    """Returns the entropy, in bits, of how the core is laid out: the cockpit's rotation, and where the reactor is from it.
+    """Returns the entropy, in bits, of the layout of the core: the cockpit's rotation and the reactor's place relative to it.
 
-    A builder that always puts the same core in the same way has 0, however much the ships differ elsewhere; ships without
-    either part are left out.
+    A builder that always lays out the core in the same way has 0, even if its ships differ elsewhere. Ships without a cockpit
+    or a reactor are left out.
     """
     return entropy(filter(None, (core_layout(ship.parts) for ship in ships)))
 
 
 def set_score(distances: Floats) -> float:
-    """Returns the share of ships that is left when the ones too much like others are dropped."""
+    """Returns the share of ships that is left after those too similar to others are dropped."""
     alike = distances < DIFFERENT
     np.fill_diagonal(alike, False)
     left = np.ones(len(alike), dtype=bool)
@@ -85,7 +89,7 @@ def set_score(distances: Floats) -> float:
 
 
 def entropy(things: Iterable[Hashable]) -> float:
-    """Returns the entropy of how often each of some things occurs, in bits; 0 for none."""
+    """Returns the entropy of the frequencies of equal things, in bits; 0 for none."""
     counts = np.array(list(Counter(things).values()), dtype=float)
     shares = counts / max(1.0, counts.sum())
     return float(-(shares * np.log2(shares)).sum()) + 0.0
@@ -96,13 +100,13 @@ MEASURED = (
     *(name for name, _, _ in RATIOS),
     "parts",
 )
-"""Figures of which mean and standard deviation over the valid ships are given."""
+"""Figures that are given as mean and standard deviation over the valid ships."""
 SPLIT_TOLERANCE = 0.25
-"""Total variation distance up to which the firepower's facings count as those asked for."""
+"""The largest total variation distance at which the firepower's facings count as the requested ones."""
 PIECE = 300
-"""Ships that are made as one piece of work; those of the first are compared pair by pair: more tell little and take long."""
+"""Ships made as one piece of work. Those of the first piece are compared pair by pair: more would take long and change little."""
 Tallies = list[dict[str, Any]]
-"""What is needed of each ship of a piece."""
+"""The figures of each ship of a piece."""
 
 
 def survey(
@@ -115,13 +119,14 @@ def survey(
 ) -> dict[str, Any]:
     """Makes the ship of every seed and returns the figures by name.
 
-    Shares from 0 to 1; `ships_per_second` counts generation with retries and figures, in processor time,
-    after warm-up.
-    `targets` are those that `parameters` were given (`with_targets`): `controllability` is then the share of ships, valid or
-    not, that have each of them, and `target_error` how far off they are on average. Without targets nothing was asked for but
-    where the weapons face, by their weights.
-    With `checked`, every ship is also checked against the rules, and `broken` counts the broken rules by name.
-    `each` yields what comes of pieces of the seeds in their order, wherever they are worked on.
+    Shares are from 0 to 1. `ships_per_second` counts generation with retries and figures, in processor time, after warm-up.
+
+    `targets` are those that `parameters` were given (`with_targets`). Then `controllability` is the share of ships, valid or
+    not, that meet each target, and `target_error` the mean error. Without targets, only the facings of the weapons are compared
+    with their weights.
+
+    With `checked`, every ship is also checked against the rules, and `broken` counts the broken rules by name. `each` yields
+    the results of pieces of the seeds in order, wherever the pieces are worked on.
     """
     if not seeds:
         raise UserError("expected at least one seed, got none")
@@ -152,8 +157,8 @@ def survey(
     ships = [tally["ship"] for tally in tallies[:PIECE]]
     figures["diversity"] = {"ships": len(ships), **diversity(ships), "core_entropy": round(core_entropy(ships), 4)}
     if targets:
-        told = [tally["errors"] for tally in tallies]
-        errors = {name: np.array([errors[name] for errors in told]) for name in told[0]}
+        errors_by_ship = [tally["errors"] for tally in tallies]
+        errors = {name: np.array([errors[name] for errors in errors_by_ship]) for name in errors_by_ship[0]}
         figures["controllability"] = {name: _mean(array == 0) for name, array in errors.items()}
         figures["target_error"] = {name: _mean(array) for name, array in errors.items()}
     else:
@@ -166,7 +171,7 @@ def survey(
 def _survey(
     parameters: Parameters, targets: Mapping[str, Any], first: int, checked: bool, seeds: Sequence[int]
 ) -> Tallies:
-    """Makes the ships of a piece of the seeds; `first` is the first seed of all."""
+    """Makes the ships of a piece of the seeds and returns their figures; `first` is the first seed of all pieces."""
     generator = Generator(parameters)
     generator.ship(seeds[0])  # loads the machine code
     tallies = []
@@ -198,7 +203,7 @@ def diversity(ships: Sequence[Ship]) -> dict[str, float]:
 
 
 def _fire_as_asked(ship: Ship) -> bool:
-    """Returns whether the firepower's facings are near the weights that the weapons stage was given."""
+    """Returns whether the firepower's facings are near the weights of the weapons stage."""
     stage = ship.parameters.weapons
     asked = np.array([getattr(stage, name) for name in FACINGS], dtype=float)
     fire = np.array(list(reached_by(ship).values())[FIRE:])

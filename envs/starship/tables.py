@@ -1,17 +1,17 @@
-"""What compiled code is handed: catalogue, parameters and scratch in one tuple; and the layout of a state row.
+"""What compiled code reads and writes: catalogue, parameters and scratch in one tuple, and the layout of a state row.
 
 A state is one row of 16-bit words: a header, one word for each cell of the grid in raster order, and two words for
 each part in placement order.
 
-- header: the words named below; `POINTS + stage` and `TARGET + stage` hold a stage's progress and its target. What
-  stands from PHASE on is the building game's (see `turns`); the generator leaves it 0.
+- header: the words named below; `POINTS + stage` and `TARGET + stage` hold a stage's progress and its target. The
+  words from PHASE on belong to the building game (see `rules`); the generator leaves them 0.
 - cell: SPACE, ARMOUR, CORRIDOR or ROOM + part, with DOOR_EAST and DOOR_SOUTH for the cell's own east and south edge.
 - part: first word `part | rotation << 4 | door slot << 8`, second word `x | y << 8` of its top-left cell.
 
 Compiled functions of this room take: `S` the rows, uint16 [rows, words], and `i`, `j` indices of some; `T` the `Tables` (the
 contract's `GameTables` in `rules` and where `T.ship` is passed on); `A` actions, int64 [max_actions]; `P` probabilities,
 float64 [rows]; `R` a random stream, uint64 [2]; `planes` is `T.planes`; `x`, `y` a column and a row of the grid from 0 on, of which
-row y of a plane is at y + 1. Elsewhere this module is imported as `at`: its constants say where in a row or a table things stand.
+row y of a plane is at y + 1. Other modules import this one as `at`: its constants say where in a row or a table things are.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ REACH, LAYERS = 6, 7
 FULL = REACH
 """In the weapons' row: the firepower that earns the whole fire term."""
 WEIGHTS = 8
-"""The weights of three kinds, then of the facings N, E, S, W; the shape's module sizes stand here instead."""
+"""Weights of three kinds, then of the facings N, E, S, W; in the row of the shape, the sizes of its modules."""
 FACINGS = 11
 MOST = 16
 """The greatest scores of the facings N, E, S, W."""
@@ -102,15 +102,15 @@ KINDS = {
     STAGE_POWER: (catalogue.POWER_STORAGE,),
     STAGE_CREW: catalogue.CREW_ROOMS,
 }
-"""The parts each stage places, in the order of their weights."""
+"""The parts that each stage places, in the order of their weights."""
 
 TARGETS = 7
-"""What can be asked for; see `targets`."""
+"""How many targets there are; see `targets`."""
 MARGIN_ROWS = 66
 """Rows of a bit plane: row y of the grid is at y + 1, so that both neighbours of every row exist."""
 OUTLINE_MAPS = 8
 NO_ROW = 0xFFFF
-"""Words that no row is made of."""
+"""A word that no row has."""
 HULL, FLOOR, EAST, SOUTH, ANCHORS, SEEN, SPARE, OTHER = range(8)
 """Bit planes, bit x for column x: hull; corridor; one may walk from (x, y) east, south; three for scratch."""
 
@@ -118,12 +118,12 @@ HULL, FLOOR, EAST, SOUTH, ANCHORS, SEEN, SPARE, OTHER = range(8)
 class Tables(NamedTuple):
     """Catalogue, parameters and scratch of one generator; one set per thread.
 
-    Its type is the same whatever the leaves of a search are, so that what takes it is compiled once for all of them.
+    Its type is the same for all leaves of a search, so that what takes it is compiled once.
     """
 
     grid: int
     number: int
-    """Which parameters these are of: `parameters_of` says it."""
+    """The number of the parameters; `parameters_of` returns them."""
     hull: Words
     """The hull that is given in place of the drawn one, a bit plane; all 0 where it is drawn; shape [MARGIN_ROWS]."""
     order: Ints
@@ -133,7 +133,7 @@ class Tables(NamedTuple):
     base: Ints
     """The stage that a row is a run of; shape [row]."""
     asked: Ints
-    """What is asked for by `targets`, in the order of `targets.NAMES`, -1 where nothing is; shape [targets]."""
+    """The targets that `targets` sets, in the order of `targets.NAMES`, -1 for none; shape [targets]."""
     size: Ints
     """Footprints; shape [part, rotation, 2]."""
     slots: Ints
@@ -151,17 +151,17 @@ class Tables(NamedTuple):
     depth: Ints
     """Steps from each cell to the nearest SPACE; shape [grid * grid]."""
     notes: Ints
-    """What a strategy finds out once before it scores places; shape [4 + parts]."""
+    """What a strategy measures once before it scores places; shape [4 + parts]."""
     request: Words
-    """Stream of what is asked for; shape [2]."""
+    """Stream of the requests; shape [2]."""
     place: Words
-    """Stream of where things go; shape [2]."""
+    """Stream of the places; shape [2]."""
     outlined: Words
     """The plane HULL that `outline` is of; shape [MARGIN_ROWS]."""
     outline: Floats32
-    """Maps that follow from the hull alone, see `maps`; shape [grid * grid, OUTLINE_MAPS]."""
+    """Maps that follow from the hull alone, see `features`; shape [grid * grid, OUTLINE_MAPS]."""
     box: Ints
-    """The hull's left, top, right and bottom while terms are measured; shape [4]."""
+    """The hull's left, top, right and bottom; shape [4]."""
     terms: Floats
     """The six terms of the quality; shape [6]."""
     placed: Rows
@@ -171,28 +171,28 @@ class Tables(NamedTuple):
 
 
 class GameTables(NamedTuple):
-    """What the functions of the game's contract are handed; they pass `ship` on."""
+    """What the functions of the game's contract take; they pass `ship` on."""
 
     ship: Tables
     stop: Bytes
     """Not 0 once a search is to stop; shape [1]."""
     leaf: Any = ()
-    """Weights of a leaf evaluator."""
+    """The weights of a leaf evaluator."""
 
 
 SCRATCH = (
     *("planes", "loaded", "depth", "notes", "request", "place", "outlined", "outline", "box", "terms"),
     *("placed", "places"),
 )
-"""What compiled code scribbles on: each thread needs its own."""
+"""The fields that compiled code writes: each thread needs its own."""
 
 
 NUMBERS: dict[Parameters, int] = {}
-"""The parameters that tables were made of, and their numbers: compiled code cannot hold them."""
+"""The parameters that tables were made of, and their numbers, since compiled code cannot hold parameters."""
 
 
 def number_of(parameters: Parameters) -> int:
-    """Returns the number of parameters."""
+    """Returns the number of parameters; new ones get the next."""
     return NUMBERS.setdefault(parameters, len(NUMBERS))
 
 
@@ -202,23 +202,26 @@ def parameters_of(T: Tables) -> Parameters:
 
 
 def new_tables(parameters: Parameters, *, hull: Bools | None = None, asked: Sequence[int] = (-1,) * TARGETS) -> Tables:
-    """Returns fresh tables for these parameters; for a hull [grid, grid] in place of the drawn one; for what is asked for."""
-    told = runs(parameters)
+    """Returns new tables for these parameters.
+
+    `hull` [grid, grid] takes the place of the drawn hull, and `asked` has the targets in the order of `targets.NAMES`.
+    """
+    stage_runs = runs(parameters)
     base, turn_of = np.arange(ROWS), np.full(ROWS, -1)
-    given = np.zeros(MARGIN_ROWS, np.uint64)
-    for turn, run in enumerate(told):
+    hull_plane = np.zeros(MARGIN_ROWS, np.uint64)
+    for turn, run in enumerate(stage_runs):
         base[run.row], turn_of[run.row] = run.number, turn
     kinds = np.full((ROWS, 3), -1, np.int64)
     for stage, parts in KINDS.items():
         kinds[base == stage, : len(parts)] = parts
     if hull is not None:
         columns = np.uint64(1) << np.arange(parameters.grid, dtype=np.uint64)
-        given[1 : parameters.grid + 1] = (hull * columns).sum(axis=1, dtype=np.uint64)
+        hull_plane[1 : parameters.grid + 1] = (hull * columns).sum(axis=1, dtype=np.uint64)
     return Tables(
         grid=parameters.grid,
         number=number_of(parameters),
-        hull=given,
-        order=np.array([run.row for run in told], np.int64),
+        hull=hull_plane,
+        order=np.array([run.row for run in stage_runs], np.int64),
         turn_of=turn_of,
         base=base,
         asked=np.array(asked, np.int64),
@@ -262,7 +265,7 @@ FIELDS = {
     **{FACINGS + facing: (field,) for facing, field in enumerate(FACING_FIELDS)},
     **{MOST + facing: (field.replace("weight", "most"),) for facing, field in enumerate(FACING_FIELDS)},
 }
-"""The fields of the stages that stand in a column; weights of kinds stand from WEIGHTS on in their own order."""
+"""The fields of the stages in each column. Weights of kinds stand from WEIGHTS on in their own order."""
 
 
 def encode(parameters: Parameters) -> Ints:
@@ -282,7 +285,7 @@ def encode(parameters: Parameters) -> Ints:
 
 
 def encode_run(matrix: Ints, run: Run) -> None:
-    """Writes the settings of one run."""
+    """Writes the settings of one run into its row of the matrix."""
     row, values = matrix[run.row], asdict(run.settings)
     row[[LOW, HIGH, WEIGHTS, FACINGS]] = 1
     row[MOST : MOST + 4] = NO_LIMIT

@@ -1,9 +1,10 @@
-"""What one may ask for of a ship, as targets beside the parameters, and how near to it a ship comes.
+"""Targets, which a ship must meet besides its parameters, and how near a ship comes to them.
 
     targets = {"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2, "west": 2}}
 
-`thrust` is a thruster score (small 1, medium 2, large 4 points), `seats` the crew's, `firepower` that of all weapons (a medium
-cannon 1, a large one 2), or by where they fire, 0 where nothing is said. A ship that falls short of one is not valid.
+`thrust` is a thruster score (small 1, medium 2, large 4 points), `seats` the number of crew seats, `firepower` that of all
+weapons (a medium cannon 1, a large one 2) or of each facing, 0 for those not named. A ship that falls short of one is not
+valid.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
 WAYS = ("north", "east", "south", "west")
 NAMES = ("thrust", "seats", "firepower", *(f"firepower_{way}" for way in WAYS))
 MOST_ASKED = (100, 200, 50, 50, 50, 50, 50)
-"""The greatest number that may be asked for, by name; the least is 0."""
+"""The largest target, by name; the smallest is 0."""
 STAGES_OF = (at.STAGE_THRUSTERS, at.STAGE_CREW, at.STAGE_WEAPONS)
 FIRE = 3
-"""Of `NAMES`, the first of a facing's firepower."""
+"""The index in `NAMES` of the first facing's firepower."""
 
 
 @jit(inline=True)
 def standing(S, i, T, k):
-    """Returns what the parts that are placed add up to, of number `k` of `NAMES`."""
+    """Returns what the placed parts add up to, for target number `k` of `NAMES`."""
     if k < FIRE:
         return np.int64(S[i, at.POINTS + STAGES_OF[k]])
     return facing_points(S, i, T, at.STAGE_WEAPONS, k - FIRE)
@@ -71,11 +72,12 @@ def read_targets(given: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _count(name: str, value: Any, most: int) -> int:
+    """Returns a target as an integer; raises ValueError unless it is from 0 to `most`."""
     return int(need_in(value, Range(0, most), name, kind=int))
 
 
 def asked_of(targets: Mapping[str, Any]) -> tuple[int, ...]:
-    """Returns targets as one number for each of `NAMES`, -1 where nothing is asked."""
+    """Returns targets as one number for each of `NAMES`, -1 for no target."""
     numbers: dict[str, int] = dict.fromkeys(NAMES, -1)
     for name, value in targets.items():
         if isinstance(value, Mapping):
@@ -86,10 +88,10 @@ def asked_of(targets: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def with_targets(parameters: Parameters, targets: Mapping[str, Any]) -> Parameters:
-    """Returns parameters whose stages ask for exactly what the targets say; raises ValueError for wrong targets.
+    """Returns parameters whose stages ask for exactly the targets; raises ValueError for wrong targets.
 
-    Where the firepower of each facing is given, requests face each of them alike often, and no more than is asked for; unless
-    the parameters list their stages, the weapons come before the thrusters, which would leave them too little of the stern.
+    If the firepower of each facing is given, requests face each of them equally often, and no more than its target. The weapons
+    then come before the thrusters, which would leave them too little of the stern, unless the parameters list their stages.
     """
     targets = read_targets(targets)
     changes: dict[str, Any] = {}
@@ -112,7 +114,7 @@ def with_targets(parameters: Parameters, targets: Mapping[str, Any]) -> Paramete
 
 
 def weapons_first(parameters: Parameters) -> tuple[str, ...]:
-    """Returns the stages that run, the weapons before the thrusters."""
+    """Returns the stages that run, with the weapons before the thrusters."""
     titles = [run.title for run in runs(parameters)]
     if "Weapons" in titles and "Thrusters" in titles:
         titles.remove("Weapons")
@@ -121,14 +123,17 @@ def weapons_first(parameters: Parameters) -> tuple[str, ...]:
 
 
 def error_of(name: str, got: int, asked: int) -> int:
-    """Returns how far off a ship is; rooms have two or six seats, so that up to five more than were asked for are none too many."""
+    """Returns how far a ship is off a target.
+
+    Rooms have two or six seats, so up to five seats more than the target count as none.
+    """
     if name == "seats":
         return max(0, asked - got, got - asked - MOST_EXTRA_SEATS)
     return abs(got - asked)
 
 
 def asked_errors(ship: Ship, targets: Mapping[str, Any]) -> dict[str, int]:
-    """Returns how far off a ship is of everything that targets ask for, by name."""
+    """Returns how far a ship is off each target, by name."""
     asked, reached = dict(zip(NAMES, asked_of(read_targets(targets)), strict=True)), reached_by(ship)
     if asked[NAMES[FIRE]] >= 0:  # the whole follows from the facings
         asked["firepower"] = -1
@@ -136,10 +141,10 @@ def asked_errors(ship: Ship, targets: Mapping[str, Any]) -> dict[str, int]:
 
 
 def reached_by(ship: Ship) -> dict[str, int]:
-    """Returns what a ship has of everything that can be asked for, by name."""
+    """Returns what a ship has of everything that can be a target, by name."""
     fire = dict.fromkeys(NAMES[FIRE:], 0)
     for part in ship.parts:
         if firepower := PARTS[part.number].firepower:
             fire[NAMES[FIRE + part.r]] += firepower
-    own = ("thrust_score", "seats", "firepower")
-    return {**{name: int(ship.stats[stat]) for name, stat in zip(NAMES[:FIRE], own, strict=True)}, **fire}
+    stats = ("thrust_score", "seats", "firepower")
+    return {**{name: int(ship.stats[stat]) for name, stat in zip(NAMES[:FIRE], stats, strict=True)}, **fire}

@@ -1,9 +1,10 @@
-"""Positions of the building game as one line of text, and back.
+"""Writes positions of the building game as one line of text, and reads them back.
 
-`key=0x3f` while the hull's number is drawn; from then on `hull=... parts=... targets=... phase=...` and, while the game
-goes on, `skips=... none=... next=...`: the hull's rows in run lengths (`_` space, `.` hull), the parts in the order they
-were placed, as letter, top-left cell and rotation, the targets drawn so far, the requests known to have no place, and the
-requests in sight. Armour and doors follow from these: reading builds the ship again, and refuses what cannot come about.
+The line is `key=0x3f` while the hull's number is drawn. After that it is `hull=... parts=... targets=... phase=...` and, until
+the game is over, `skips=... none=... next=...`. They are the hull's rows in run lengths (`_` space, `.` hull); the parts in the
+order of placement, as letter, top-left cell and rotation; the targets drawn so far; the running stage; how many requests were
+skipped; the requests known to have no place; the requests in sight. Armour and doors follow from these: the reader builds the
+ship again, and refuses what cannot come about.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ OPEN_WORDS = ("skips", "none", "next")
 
 
 def entry_name(stage: int, entry: int) -> str:
-    """Returns a request as a part's letter, and the facing where the part has one."""
+    """Returns a request as a part's letter, and its facing if it has one."""
     part = PARTS[at.KINDS[stage][entry // 4]]
     return part.letter + (DIRECTIONS[entry % 4] if part.directional else "")
 
 
 def entries(T: Tables, stage: int) -> dict[str, int]:
-    """Returns the requests a stage can make, by name."""
+    """Returns the requests that a stage can make, by name."""
     return {entry_name(stage, k): k for k in range(12) if weight_of(T, stage, k) > 0}
 
 
@@ -56,7 +57,7 @@ def to_text(row: Rows, tables: GameTables) -> str:
     """Returns a row as one line of text."""
     T = tables.ship
     if row[at.TURN] == rules.DRAW_HULL:
-        count = int(row[at.DIGITS])  # four in a word
+        count = int(row[at.DIGITS])  # a word holds four
         words = [f"{int(row[at.KEY + k]):04x}"[4 - min(4, count - 4 * k) :] for k in range((count + 3) // 4)]
         return "key=0x" + "".join(words)
     phase = int(row[at.PHASE])
@@ -81,7 +82,7 @@ def part_word(part: PlacedPart) -> str:
 
 
 def parse_row(text: str, tables: GameTables) -> Rows:
-    """Returns the row of a position; raises ValueError for what is none."""
+    """Returns the row of a position; raises ValueError for any other text."""
     T = tables.ship
     S = np.zeros((1, len(T.placed)), np.uint16)
     if text.startswith("key="):
@@ -117,7 +118,7 @@ def parse_row(text: str, tables: GameTables) -> Rows:
 
 
 def _build(S: Rows, T: Tables, last: int, parts: str, targets: str) -> None:
-    """Runs the stages up to `last`, with the targets drawn for them and the parts that they placed."""
+    """Runs the stages up to `last` with these parts and drawn targets; raises ValueError if they do not fit."""
     part = "[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW]"
     need(re.fullmatch(f"-|{part}(;{part}){{0,249}}", parts), "parts like C9,8N;R9,11N, or -", parts)
     need(re.fullmatch(r"-|[0-9]{1,4}(/[0-9]{1,4}){0,9}", targets), "targets like 9/4, or -", targets)
@@ -142,7 +143,10 @@ def _build(S: Rows, T: Tables, last: int, parts: str, targets: str) -> None:
 
 
 def _place(S: Rows, T: Tables, stage: int, to_place: list[str]) -> None:
-    """Places the first of some parts; takes it from them, with its mirror image where the stage has placed that too."""
+    """Places the first of some parts, with its mirror image if the stage has placed that too.
+
+    Removes both from the list; raises ValueError if the place is not legal.
+    """
     word, placed = to_place[0], int(S[0, at.PARTS_PLACED])
     part, r = LETTER_PARTS[word[0]], DIRECTIONS.index(word[-1])
     x, y = map(int, word[1:-1].split(","))
@@ -157,7 +161,7 @@ def _place(S: Rows, T: Tables, stage: int, to_place: list[str]) -> None:
 
 
 def _read_requests(S: Rows, T: Tables, stage: int, words: Mapping[str, str]) -> None:
-    """Reads what is known of the running stage's requests, and whose turn it is."""
+    """Reads the requests of the running stage and whose turn it is; raises ValueError if they do not fit."""
     known = entries(T, stage)
     fits = re.fullmatch(r"[0-9]{1,2}", words["skips"]) and int(words["skips"]) < MOST_SKIPS
     need(fits, f"skips in 0..{MOST_SKIPS - 1}", words["skips"])
@@ -184,7 +188,7 @@ def _read_requests(S: Rows, T: Tables, stage: int, words: Mapping[str, str]) -> 
 
 
 def to_board(row: Rows, T: GameTables) -> str:
-    """Returns the ship in letters with the numbers of its columns and rows, and below it the parts to be placed."""
+    """Returns the ship in letters with its columns and rows numbered, and below it the parts to be placed."""
     numbers = range(T.ship.grid)
     ruler = ["   " + "".join(str(x // 10) if x % 10 == 0 and x else " " for x in numbers)] * (T.ship.grid > 10)
     ruler.append("   " + "".join(str(x % 10) for x in numbers))
@@ -196,7 +200,7 @@ def to_board(row: Rows, T: GameTables) -> str:
 
 
 def outcome_name(before: Rows, after: Rows, tables: GameTables) -> str:
-    """Returns what chance drew: a digit, a target or a request; requests that are skipped alike are named together."""
+    """Returns what chance drew: a digit, a target or a request; requests with the same outcome are named together."""
     T, phase = tables.ship, int(before[at.PHASE])
     if before[at.TURN] == rules.DRAW_TARGET:
         return str(after[at.TARGET + phase])

@@ -1,4 +1,4 @@
-"""Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. Rules and rulings: `rules`."""
+"""Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. `rules` has the rules and rulings."""
 
 from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
@@ -24,7 +24,7 @@ ABOUT = About(
         "bonus_p": 'chance that a draw is a bonus tile, with `bonus_schedule="iid"`',
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 GAME = Game(
     name="threes",

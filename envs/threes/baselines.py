@@ -1,8 +1,9 @@
-"""The public Threes programs, their searches reproduced: Threesus (Walt Destler, 2014), threes-ai (Robert Xiao, "nneonneo", 2014).
+"""The public Threes programs with their searches reproduced: Threesus (Walt Destler 2014), threes-ai (Robert Xiao, "nneonneo",
+2014).
 
-What they share comes first: boards as plain integers, line tables frozen in, a search as a player. Both compute in 32-bit floats,
-as the originals do. Compiled recursion over plain integers: a board `b` is one uint64, a `deck` is word 1 of a row, of which only
-the deck is read. The line tables end up in the machine code.
+The common parts come first: boards as plain integers, line tables as constants, a search as a player. Both compute in 32-bit
+floats, like the originals. Searches recurse over plain integers: a board `b` is one uint64, a `deck` is word 1 of a row, of
+which only the deck is read. The line tables become part of the machine code.
 """
 
 from __future__ import annotations
@@ -54,30 +55,31 @@ from leafwise.envs.threes.scores import big_tiles
 
 u64, f32 = np.uint64, np.float32
 NO_VALUE = f32(-np.inf)
-NOTHING = f32(0)
+ZERO32 = f32(0)
 
 UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
 
 LEAVES = 0
-"""Where a search counts the leaves that it values; what stands behind it is its own."""
+"""Index of the counter of valued leaves; each search may have further counters."""
 
 
 @jit(inline=True)
 def entered(after, a, lane, tile):
-    """Returns the board, rows again, in which a tile has entered."""
+    """Returns the board, in rows again, after a tile has entered."""
     b = after | (tile << (S16 * lane + (ZERO if a & 1 else S12)))
     return transpose(b) if a < LEFT else b
 
 
 BIAS = 1 << 13
-"""Added to a line's value in halves, so that it is no negative number."""
+"""Added to a line's value in halves, to make it positive."""
 
 
 def make_whole_score(game: Game, score: str) -> Compiled:
-    """Returns `score_of(b, t)` for a score whose lines are worth whole halves: they add up to the same in any order.
+    """Compiles `whole_score(b, t)` for a score whose lines have values in whole halves, so that the order of additions does not
+    matter.
 
-    One look-up tells of a line its value and which of its cells have a neighbour of twice their value. Raises ValueError for
-    another score.
+    One lookup of a line gives its value and its cells with a neighbour of twice their value. Raises ValueError for other
+    scores.
     """
     leaf: Any = game.score(score).weights
     halves, twice_bonus, likes_big_tiles = (
@@ -87,14 +89,14 @@ def make_whole_score(game: Game, score: str) -> Compiled:
     )
     if (halves % 1 != 0).any() or np.abs(halves).max() >= BIAS:
         raise UserError(f"{score}: expected scores of lines in multiples of 0.5, got others")
-    told = ((halves.astype(np.int64) + BIAS) << 16 | leaf.twice).astype(np.uint32)
+    packed = ((halves.astype(np.int64) + BIAS) << 16 | leaf.twice).astype(np.uint32)
 
     @bind(game.room, inline=True)
     def whole_score(b, t):
         along = across = lines = ZERO
         for k in range(4):
             shift = S16 * u64(k)
-            row, column = u64(told[(b >> shift) & LINE]), u64(told[(t >> shift) & LINE])
+            row, column = u64(packed[(b >> shift) & LINE]), u64(packed[(t >> shift) & LINE])
             along |= (row & LINE) << shift
             across |= (column & LINE) << shift
             lines += (row >> S16) + (column >> S16)
@@ -109,7 +111,7 @@ def make_whole_score(game: Game, score: str) -> Compiled:
 
 
 def make_slid(game: Game) -> Compiled:
-    """Returns `slid(before, a)`, lines after slide a; the tables of the slides are frozen in."""
+    """Compiles `slid(before, a)`, lines after slide a, with the tables of the slides as constants."""
     T: Any = game.tables()
     slide_low, slide_high = T.slide_low, T.slide_high
 
@@ -121,11 +123,13 @@ def make_slid(game: Game) -> Compiled:
 
 
 def make_board_functions(game: Game, score: str) -> tuple[Compiled, Compiled, Compiled, Compiled]:
-    """Returns what a search asks of boards; the tables of the slides and of a hand-made score without `twice` are frozen in.
+    """Compiles the board functions of a search, with the tables of the slides and of a hand-made score without `twice` as
+    constants.
 
-    `moved(b, a)`: the board before slide a and after it, in lines (columns for up and down). `score_of(b, t)`: the value, float32,
-    of a board b whose transpose is t. `shared(after, a)`: what the boards in which a tile enters after slide a share, in lines.
-    `add_leaves(shared, lanes, tile, share, total)`: the total with `share` times the values of those boards, lane by lane.
+    `moved(b, a)`: the board before and after slide a, in lines (columns for up and down). `score_of(b, t)`: the value, float32,
+    of a board b with transpose t. `shared(after, a)`: the common part of the boards in which a tile enters after slide a, in
+    lines. `add_leaves(shared, lanes, tile, share, total)`: the total plus `share` times the values of those boards, lane by
+    lane.
     """
     slid, weights = make_slid(game), game.score(score).weights
     values: Any = weights.value
@@ -153,8 +157,8 @@ def make_board_functions(game: Game, score: str) -> tuple[Compiled, Compiled, Co
     @bind(game.room, inline=True)
     def columns_with(shared, tile, k):
         (_, _, _, _, edge, _), _, (before, c1, c2, c3), first = shared
-        found = values[edge | (tile << (FOUR * k))]
-        return found + c1 + c2 + c3 if first else before + found
+        column = values[edge | (tile << (FOUR * k))]
+        return column + c1 + c2 + c3 if first else before + column
 
     @bind(game.room, inline=True)
     def add_leaves(shared, lanes, tile, share, total):
@@ -173,13 +177,13 @@ def make_board_functions(game: Game, score: str) -> tuple[Compiled, Compiled, Co
     return moved, score_of, shared, add_leaves
 
 
-class Program(ByName, ABC):
-    """A public program as a player: `values` of the legal slides, the first best of `order` is played."""
+class BaselinePlayer(ByName, ABC):
+    """A public program as a player: it values the legal slides and plays the first best in `order`."""
 
     order: tuple[int, ...]
 
     def __init__(self, game: Game, name: str) -> None:
-        """Raises ValueError for a variant whose tile shown or entry the programs do not know."""
+        """Raises ValueError for a variant whose hint or entry the programs do not support."""
         if game.options.hint == "colour" or game.options.entry != "moved_lane":
             raise UserError(
                 f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}"
@@ -193,41 +197,41 @@ class Program(ByName, ABC):
     def values(self, state: State) -> dict[int, float]:
         """Returns the value of every legal slide; raises ValueError if nobody decides here.
 
-        Every tile that the one shown may be, and every cell that it may enter, counts the same.
+        All tiles that the tile shown may be, and all cells in which it may enter, are equally likely.
         """
         if not state.legal_actions:
             raise UserError(f"{self.name}: expected a position to play, got {state}")
         self._counts[:] = 0
-        found = {}
+        values = {}
         for a in state.legal_actions:
             rows = [after.row for _, after in State.unchecked(self.game, state.row).play(a).outcomes()]
-            found[a] = float(sum(self._entered(state, rows), f32(0)) / f32(len(rows)))
+            values[a] = float(sum(self._entered(state, rows), f32(0)) / f32(len(rows)))
         self.leaves = int(self._counts[LEAVES])
-        return found
+        return values
 
     def choose(self, state: State) -> int:
         """Returns the id of the slide that the program plays."""
-        found = self.values(state)
-        return max((a for a in self.order if a in found), key=found.__getitem__)
+        values = self.values(state)
+        return max((a for a in self.order if a in values), key=values.__getitem__)
 
     @abstractmethod
     def _entered(self, state: State, rows: list[Words]) -> Iterator[Any]:
-        """Yields the value (float32) of each board in which the tile shown has entered."""
+        """Yields the value (float32) of each board after the tile shown has entered."""
 
 
 # Threesus.
 
 SLOTS, NO_BOARD = 1 << 12, u64((1 << 64) - 1)
-"""Boards that are remembered for each number of slides."""
+"""Slots of the memory for each number of slides, and the key of an empty slot."""
 HALVES_AT, OFFSET, LOW_HALF = u64(32), 1 << 30, u64((1 << 32) - 1)
-"""How a value stands above the number of its leaves: in halves, and OFFSET more."""
+"""Layout of a stored value: halves plus OFFSET above the number of its leaves."""
 
 
 def make_slides(game: Game, score: str) -> Compiled:
-    """Returns `threesus_slides(b, moves, memory, counts)`.
+    """Compiles `threesus_slides(b, moves, memory, counts)`.
 
-    It is the value (float32) of a board so many slides deep, at least one, where no tile enters. Two slides often lead to the same
-    board in either order: `memory` [moves * SLOTS, 2] holds boards, and what they are worth with how many leaves.
+    It returns the value (float32) of a board after `moves` slides, at least one, without entering tiles. Two slides often give
+    the same board in either order, so `memory` [moves * SLOTS, 2] holds boards, with their values and numbers of leaves.
     """
     slid, score_of = make_slid(game), make_whole_score(game, score)
 
@@ -261,10 +265,10 @@ def make_slides(game: Game, score: str) -> Compiled:
 
 
 def make_threesus(game: Game, score: str) -> Compiled:
-    """Returns `threesus_value(b, deck, moves, counted, memory, counts)`.
+    """Compiles `threesus_value(b, deck, moves, counted, memory, counts)`.
 
-    It is the value (float32) of a board `moves` slides deep; in the first `counted` of them cards enter. `counts` [1 or more]:
-    leaves valued; `memory`: as of `make_slides`.
+    It returns the value (float32) of a board `moves` slides deep; in the first `counted` of them cards enter. `counts` [1 or
+    more]: leaves valued; `memory`: as in `make_slides`.
     """
     slid, score_of = make_slid(game), make_whole_score(game, score)
     threesus_slides = make_slides(game, score)
@@ -282,11 +286,11 @@ def make_threesus(game: Game, score: str) -> Compiled:
             after = slid(before, a)
             if after == before:
                 continue
-            total, weight = NOTHING, NOTHING
+            total, weight = ZERO32, ZERO32
             lanes = lanes_that_moved(before, after)
             for card in range(1, 4):
                 count = f32(deck_count(deck, u64(card)))
-                if count == NOTHING:
+                if count == ZERO32:
                     continue
                 rest = without_card(deck, u64(card))
                 for lane in range(4):
@@ -303,16 +307,16 @@ def make_threesus(game: Game, score: str) -> Compiled:
     return threesus_value
 
 
-class Threesus(Program):
-    """Looks `depth` slides ahead: the tile shown, then counted cards, and after `counted` slides no tile at all.
+class Threesus(BaselinePlayer):
+    """Searches `depth` slides deep: first the tile shown, then cards of the deck, and after `counted` slides no tiles.
 
-    Bonus tiles enter at the first slide only. A dead board is worth what the score says of it.
+    Bonus tiles enter at the first slide only. A dead board gets its score like any other.
     """
 
     order = (LEFT, RIGHT, UP, DOWN)
 
     def __init__(self, game: Game, score: str = "openness", depth: int = 6, counted: int = 3) -> None:
-        """Compiles; raises ValueError for a score that the program does not have."""
+        """Compiles the search; raises ValueError for a score that the program does not have."""
         need_among(score, ("openness", "openness_wegner"), "a score", "threesus")
         super().__init__(game, f"threesus:{score}")
         self.depth, self.counted = depth, counted
@@ -325,7 +329,7 @@ class Threesus(Program):
 
 
 def threesus_player(game: Game, name: str, words: list[str]) -> Threesus:
-    """Returns `threesus` (word: a score); raises ValueError for other words."""
+    """Returns the player `threesus` (word: a score); raises ValueError for other words."""
     if len(words) > 1:
         raise UserError(f"expected threesus:SCORE, got {','.join(words)!r}")
     return Threesus(game, words[0]) if words else Threesus(game)
@@ -337,61 +341,61 @@ SIX = u64(6)
 BONUS = f32(1 / 21)
 
 SCORE = "rows_cli"
-"""The hand-made score that it values leaves by."""
+"""The hand-made score of its leaves."""
 LEAST_REACH = f32(0.0001)
-"""A decision that chance reaches with a smaller probability is a leaf."""
+"""A decision with a smaller probability is a leaf."""
 CACHED_DEPTH = 6
-"""Decisions this deep and deeper are not cached."""
+"""Decisions at this depth or deeper are not cached."""
 CACHE_SLOTS = 1 << 22
 ENTRIES = 1
-"""Where the search counts what it caches."""
+"""Index of the counter of cached entries."""
 
 
 @jit(inline=True)
 def remember(b, value, search, keys, cached, counts):
-    """Puts a value into the first free slot of the hash map, which takes no more once it is 7/8 full."""
+    """Stores a value in the first free slot of the hash map, unless the map is 7/8 full."""
     slot = mix(b) & u64(CACHE_SLOTS - 1)
     while keys[slot, 1] == search:
         slot = (slot + ONE) & u64(CACHE_SLOTS - 1)
-    if counts[ENTRIES] < CACHE_SLOTS - CACHE_SLOTS // 8:  # a fuller map would crawl, a full one never end
+    if counts[ENTRIES] < CACHE_SLOTS - CACHE_SLOTS // 8:  # a fuller map would be slow, and a full one an endless loop
         keys[slot, 0], keys[slot, 1] = b, search
         cached[slot] = value
     counts[ENTRIES] += 1
 
 
 def make_nneonneo(game: Game) -> Compiled:
-    """Returns `nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts)`.
+    """Compiles `nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts)`.
 
-    It is the value (float32) of a board after `depth` slides below the root's, reached with probability `reach`. `highest` is
-    the root's highest rank. `keys` [CACHE_SLOTS, 2] holds (board, number of the search), `cached` [CACHE_SLOTS] the values: a hash
-    map of boards. `counts` [2]: leaves, and entries of that map.
+    It returns the value (float32) of a board `depth` slides below the root's, reached with probability `reach`. `highest` is
+    the root's highest rank. `keys` [CACHE_SLOTS, 2] holds (board, number of the search), `cached` [CACHE_SLOTS] the values: a
+    hash map of boards. `counts` [2]: leaves, and entries of that map.
     """
     moved, score_of, shared, add_leaves = make_board_functions(game, SCORE)
 
     @bind(game.room)
     def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):
-        # A leaf: deep enough, or too improbable
+        # A leaf: deep enough, or too improbable.
         if depth >= limit or reach < LEAST_REACH:
             counts[LEAVES] += 1
             return score_of(b, transpose(b))
-        # The board may have been valued earlier in this search, at any depth and with any deck
+        # The board may have been valued earlier in this search, at any depth and with any deck.
         slot = mix(b) & u64(CACHE_SLOTS - 1)
         if depth < CACHED_DEPTH:
             while keys[slot, 1] == search:
                 if keys[slot, 0] == b:
                     return cached[slot]
                 slot = (slot + ONE) & u64(CACHE_SLOTS - 1)
-        # Each slide by its mean over the tiles that enter and their lanes
-        best = NOTHING
+        # The value of a slide is the mean over entering tiles and lanes.
+        best = ZERO32
         for a in range(4):
             before, after = moved(b, a)
             if after == before:
                 continue
             lanes = lanes_that_moved(before, after)
             cells = f32(count_bits(lanes))
-            value = NOTHING
+            value = ZERO32
             common = shared(after, a)
-            # Bonus tiles first, all ranks equally likely; then the other tiles, by how many of them the deck holds
+            # Bonus tiles first, all ranks equally likely; then the other tiles, in proportion to their number in the deck.
             bonuses = highest - SIX if highest >= SEVEN else ZERO
             base = f32(1) - BONUS if bonuses else f32(1)
             size = f32(deck_size(deck))
@@ -399,14 +403,14 @@ def make_nneonneo(game: Game) -> Compiled:
                 if n < bonuses:
                     tile, rest = u64(n) + FOUR, deck
                     share = f32(BONUS / f32(bonuses) / cells)
-                else:  # the next search has one card less
+                else:  # a card leaves the deck
                     tile = u64(n) - bonuses + ONE
                     count = f32(deck_count(deck, tile))
-                    if count == NOTHING:
+                    if count == ZERO32:
                         continue
                     rest = without_card(deck, tile)
                     share = f32(base * count / size / cells)
-                # The last tiles are valued together
+                # At the last depth all lanes are valued together.
                 if depth + 1 >= limit or f32(reach * share) < LEAST_REACH:
                     counts[LEAVES] += np.int64(cells)
                     value = add_leaves(common, lanes, tile, share, value)
@@ -425,8 +429,8 @@ def make_nneonneo(game: Game) -> Compiled:
     return nneonneo_value
 
 
-class Nneonneo(Program):
-    """Looks deeper the more kinds of tiles there are, drops improbable lines, and caches values by the board alone.
+class Nneonneo(BaselinePlayer):
+    """Searches deeper the more kinds of tiles there are, drops improbable lines, and caches values by the board alone.
 
     The score is `rows_cli`; a board without a legal slide is worth 0.
     """
@@ -434,7 +438,7 @@ class Nneonneo(Program):
     order = (UP, DOWN, LEFT, RIGHT)
 
     def __init__(self, game: Game) -> None:
-        """Compiles, and takes 80 MB for the cache."""
+        """Compiles the search, and allocates 80 MB for the cache."""
         super().__init__(game, "nneonneo")
         self._value = make_nneonneo(self.game)
         self._keys = np.zeros((CACHE_SLOTS, 2), dtype=np.uint64)
@@ -442,18 +446,18 @@ class Nneonneo(Program):
         self._searches = 0
 
     def _entered(self, state: State, rows: list[Words]) -> Iterator[Any]:
-        self._searches += 1  # empties the cache: entries of older searches are not seen
+        self._searches += 1  # empties the cache, since entries of older searches do not match
         self._counts[ENTRIES] = 0
         search, limit, highest = u64(self._searches), depth_limit(int(state.row[0])), u64(highest_rank(state.row[0]))
         tiles = int(get(state.row[1], HIGH)) - int(get(state.row[1], LOW)) + 1
-        # the cells of this entry count, its tiles do not: so the known values come out
+        # Only the number of cells counts, not the number of tiles: this reproduces the program's values.
         reach = f32(tiles) / f32(len(rows))
         for b, word in rows:
             yield self._value(b, word, 0, limit, reach, highest, search, self._keys, self._cached, self._counts)
 
 
 def depth_limit(board: int) -> int:
-    """Returns how many slides below the root's nneonneo's search looks."""
+    """Returns the depth in slides of nneonneo's search below the root."""
     ranks = [board >> (4 * cell) & 15 for cell in range(16)]
     highest = max(ranks)
     limit = max(3, len({r for r in ranks if r >= 3}) - 2)
@@ -465,7 +469,7 @@ def depth_limit(board: int) -> int:
 
 
 def nneonneo_player(game: Game, name: str, words: list[str]) -> Nneonneo:
-    """Returns `nneonneo`; raises ValueError for any words."""
+    """Returns the player `nneonneo`; raises ValueError for any words."""
     if words:
         raise UserError(f"expected nneonneo without options, got {','.join(words)!r}")
     return Nneonneo(game)

@@ -46,7 +46,7 @@ POSITIONS = {
 
 
 def make_leaf(game: Game, evaluator: Evaluator) -> Compiled:
-    """Returns `leaf(b)`: the value of a board by the evaluator's line tables; a lost board is worth 0 where it says so."""
+    """Compiles `leaf(b)`, the value of a board by the evaluator's line tables; a lost board is worth 0 if the evaluator says so."""
     T: Any = game.tables(evaluator)
     ways, values, twice, twice_bonus = T.ways, T.leaf.value, T.leaf.twice, T.leaf.twice_bonus
     loses = evaluator.terminal != "evaluate"
@@ -65,9 +65,9 @@ def make_leaf(game: Game, evaluator: Evaluator) -> Compiled:
 
 
 def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
-    """Returns `entered(b, deck, depth, counts)`; it is kept nowhere, since it calls itself.
+    """Compiles `entered(b, deck, depth, counts)`, which is not cached on disk, since it calls itself.
 
-    That is the value of a board in which a tile has just entered, `depth` slides deep; counts[0] counts leaves.
+    It returns the value of a board in which a tile has just entered, `depth` slides deep; counts[0] counts leaves.
     """
     T: Any = game.tables()
     slide_low, slide_high, leaf = T.slide_low, T.slide_high, make_leaf(game, evaluator)
@@ -75,11 +75,11 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
     @bind(game.room, cache=False)
     def entered(b, deck, depth, counts):
         t = transpose(b)
-        # A leaf: deep enough, or the game is over
+        # A leaf: deep enough, or the game is over.
         if depth == 0 or has_12288(b):
             counts[0] += 1
             return leaf(b)
-        # The four slides, up and down on the transposed board
+        # The four slides, up and down on the transposed board.
         up, down = looked_up(t, slide_low), looked_up(t, slide_high)
         left, right = looked_up(b, slide_low), looked_up(b, slide_high)
         if up == t and down == t and left == b and right == b:
@@ -88,7 +88,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
         highest = highest_rank(b)
         mean, size = 0.0, 0.0
         for card in range(1, 5):
-            # The card that comes next: 1 to 3 as often as the deck holds it, 4 stands for the bonus tiles of all ranks
+            # The next card: 1 to 3 in proportion to the deck, 4 for the bonus tiles of all ranks.
             low, high, weight, rest = u64(card), u64(card), 0.0, deck
             if card < 4:
                 weight, rest = np.float64(deck_count(deck, low)), without_card(deck, low)
@@ -99,7 +99,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
                 size, weight = 1.0, BONUS
             if weight == 0.0:
                 continue
-            # The best slide: the mean over ranks and over the lanes that moved
+            # The best slide, by the mean over ranks and over the lanes that moved.
             best = -np.inf
             for a in range(4):
                 before, after, first = t, up, S12
@@ -111,7 +111,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
                     before, after, first = b, right, ZERO
                 if before == after:
                     continue
-                # Every tile in every lane that moved
+                # Every tile in every lane that moved.
                 lanes = lanes_that_moved(before, after)
                 total, n = 0.0, 0
                 for tile in range(low, high + ONE):
@@ -136,7 +136,7 @@ class ScalarSearch:
     """Searches Threes (the default variant) with one of the hand-made scores that are sums of line tables."""
 
     def __init__(self, game: Game, evaluator: Evaluator) -> None:
-        """Compiles; raises ValueError for another variant or evaluator."""
+        """Compiles the search; raises ValueError for another variant or evaluator."""
         if game.name != "threes" or game.given_options:
             raise UserError(f"scalar search: expected leafwise.game('threes'), got {game!r}")
         need_among(evaluator.name, ("openness", "rows", "rows_cli"), "a score", "scalar search")
@@ -161,18 +161,18 @@ def reference_searches(game: Game) -> dict[str, ScalarSearch]:
 
 
 def bench_baselines(seconds: float) -> dict[str, float]:
-    """Returns leaves a second of other people's programs, each over all positions."""
+    """Returns leaves per second of other people's programs, each over all positions."""
     from leafwise.envs.threes.baselines import Nneonneo, Threesus
 
     game, rates = find_game("threes"), {}
     for program in (Threesus(game), Threesus(game, "openness_wegner"), Nneonneo(game)):
-        leaves, spent, runs = 0, 0.0, 0
-        while runs <= 1 or spent < seconds:
+        leaves, seconds_spent, runs = 0, 0.0, 0
+        while runs <= 1 or seconds_spent < seconds:
             for text in POSITIONS.values():
                 state, start = game.parse(text), process_time()
                 program.values(state)
                 if runs:  # the first compiles
-                    leaves, spent = leaves + program.leaves, spent + process_time() - start
+                    leaves, seconds_spent = leaves + program.leaves, seconds_spent + process_time() - start
             runs += 1
-        rates[f"{program.name} leaves/s"] = leaves / spent
+        rates[f"{program.name} leaves/s"] = leaves / seconds_spent
     return rates

@@ -1,7 +1,6 @@
-"""Follows a game of Threes on a phone: the person types what appears there, and gets the swipe.
+"""Follows a game of Threes on a phone: the person types what appears there, and gets the recommended swipe.
 
-The deck is counted along: every typed tile goes through the exact rules, so an entry that cannot happen is refused with
-what could.
+Every typed tile goes through the exact rules, which count the deck. An impossible entry is refused with the possible ones.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ DRAW = "draw"
 
 
 def begin(game: Game, text: str) -> tuple[State, str]:
-    """Returns the position of a typed board, and what is taken for granted; raises ValueError for a board that is none.
+    """Returns the position of a typed board, and a message about the assumed deck; raises ValueError for a wrong board.
 
-    The deck of a new game is what its nine start tiles left; another is full unless it is told.
+    The deck of a new game is what its nine start tiles left; any other deck is full unless it is typed.
     """
     left = first_deck(text)
     if left and "deck=" not in text:
@@ -39,12 +38,12 @@ def begin(game: Game, text: str) -> tuple[State, str]:
         return state, f"a new game: 1s, 2s and 3s left in the deck are {deck_text(state.row)}"
     state = game.parse(text)
     check(state)
-    told = f"1s, 2s and 3s not yet drawn are taken to be {deck_text(state.row)}; deck= tells others"
-    return state, "" if "deck=" in text else told
+    assumption = f"1s, 2s and 3s not yet drawn are taken to be {deck_text(state.row)}; deck= tells others"
+    return state, "" if "deck=" in text else assumption
 
 
 def first_deck(board: str) -> str:
-    """Returns the deck left after the nine start tiles, "" if the board is no start; the tile shown is still in it."""
+    """Returns the deck after the nine start tiles, with the tile shown; "" if the board is not a start."""
     words = board.split("=")[0].replace("/", " ").split()
     tiles = [word for word in words if word.isdigit() and word != "0"]
     counts = [4 - tiles.count(card) for card in ("1", "2", "3")]
@@ -52,7 +51,7 @@ def first_deck(board: str) -> str:
 
 
 def check(state: State) -> None:
-    """Raises ValueError for a finished game, and while start cards are being laid."""
+    """Raises ValueError for a finished game, and during the setup."""
     if state.is_terminal:
         raise UserError("expected a position to play, got a finished game")
     if state.stage == "setup":
@@ -65,7 +64,7 @@ def asks(state: State) -> str:
 
 
 def read(state: State, text: str, best: str) -> list[str]:
-    """Returns what a line `[SWIPE] [[TILE@]ROW,COLUMN] [NEXT]`, or the rest of one, says; raises ValueError in one line."""
+    """Returns the names in a line `[SWIPE] [[TILE@]ROW,COLUMN] [NEXT]`, or in its rest; raises ValueError in one line."""
     words, names = text.split(), []
     if not state.is_chance:
         names.append(words.pop(0) if words and words[0] in state.game.actions else best)
@@ -88,9 +87,9 @@ def read(state: State, text: str, best: str) -> list[str]:
 
 
 def entered(state: State, word: str) -> str:
-    """Returns which outcome was typed: `3,1`, `6@3,1`, or "" where only one is possible.
+    """Returns the outcome that was typed: `3,1`, `6@3,1`, or "" if only one is possible.
 
-    Raises ValueError that says what could have appeared.
+    Raises ValueError that names the possible outcomes.
     """
     possible = state.outcomes_by_name()
     fitting = [name for name in possible if name == word or name.partition("@")[2] == word or word == ""]
@@ -101,7 +100,7 @@ def entered(state: State, word: str) -> str:
 
 
 def drawn(state: State, word: str) -> str:
-    """Returns the tile that was typed; raises ValueError that says what it can be."""
+    """Returns the tile that was typed; raises ValueError that names the possible tiles."""
     possible = state.outcomes_by_name()
     if word not in possible:
         expected = f"{', '.join(possible)} (deck {deck_text(state.row)})"
@@ -110,14 +109,14 @@ def drawn(state: State, word: str) -> str:
 
 
 def option(state: State, action: int, values: Values) -> str:
-    """Returns a swipe and what may enter after it."""
+    """Returns a swipe with the tiles that may enter after it."""
     after = state.play(action)
     name = state.game.actions[action]
     return name if after.is_terminal else f"swipe {name.upper()}; may enter: {', '.join(after.outcomes_by_name())}"
 
 
 def ending(state: State) -> str:
-    """Returns what is said of a finished game."""
+    """Returns the message about a finished game."""
     return f"game over, highest tile {tile_value(max(ranks(state.row)))}"
 
 

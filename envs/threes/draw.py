@@ -1,4 +1,4 @@
-"""Pictures of Threes: lines for a terminal, and a drawing for SVG and RGB."""
+"""Draws Threes: lines for a terminal, and a drawing for SVG and RGB."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def to_board(row: Array, T: Tables) -> str:
 
 
 def tile_colours(rank: int) -> tuple[str, str]:
-    """Returns the fill and the ink of a tile."""
+    """Returns the fill and the text colour of a tile."""
     if rank == 0:
         return BLANK, BLANK
     if rank < 3:
@@ -39,7 +39,7 @@ def tile_colours(rank: int) -> tuple[str, str]:
 
 
 def draw(row: Array, T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
-    """Returns a drawing of a row; `values` writes a number beside the side that each swipe goes to."""
+    """Returns a drawing of a row; `values` are written at the sides of their swipes."""
     side = BOARD + 2 * EDGE
     canvas = Canvas(side, side + HEAD, PAPER)
     left, top = EDGE, HEAD + EDGE
@@ -74,7 +74,7 @@ def draw(row: Array, T: Tables, values: Mapping[str, float] | None = None) -> Ca
 
 
 def short(value: float) -> str:
-    """Writes a value in at most six characters."""
+    """Returns a value in at most six characters."""
     if abs(value) >= 99_950:
         return f"{value / 1000:.0f}k"
     if abs(value) >= 9_995:

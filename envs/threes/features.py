@@ -50,14 +50,14 @@ FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)
 BOTTOM_ROW = u64(0x1111000000000000)
 
 OBSERVATION = 20
-"""Sixteen ranks, the tile shown, three deck counts."""
+"""Numbers of an observation: sixteen ranks, the tile shown, three deck counts."""
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box uint8 [20]: ranks 0..15 row by row, the tile shown, counts of 1s, 2s, 3s in the deck.
 
-    The tile shown is 1, 2, 3, 4 for "+", 5 for white, and 16 * lowest + highest rank for a bonus whose window or
-    value is known; 0 if none is shown.
+    The tile shown is 1, 2, 3, 4 for "+", 5 for white, and 16 * lowest + highest rank for a bonus whose window or value is
+    known; 0 if none is shown.
     """
     import gymnasium as gym
 
@@ -66,7 +66,7 @@ def observation_space(options: Options) -> gym.spaces.Box:
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `observe` writes."""
+    """Returns the labels of the numbers that `observe` writes."""
     cells = tuple(f"row {y + 1}, column {x + 1}" for y in range(4) for x in range(4))
     return {
         "": (
@@ -99,7 +99,7 @@ def observe(S, i, O, e, T):
 
 
 SHOWN_AT, BONUS_AT, DECK_AT, PLANES = 16, 21, 33, 36
-"""Where planes of the tile shown, of what a bonus may be and of the deck begin, and how many there are."""
+"""First planes of the tile shown, of possible bonuses and of the deck, and the number of planes."""
 LEAST_BONUS = 4
 
 
@@ -111,12 +111,12 @@ def planes_space(options: Options) -> gym.spaces.Box:
 
 
 def tiles(rank: int) -> str:
-    """Returns the tiles from a rank on in words, "6, 12, ..., 12288"."""
+    """Returns the tiles from a rank on as text, "6, 12, ..., 12288"."""
     return ", ".join((*CELLS.names[rank : rank + 3], "...", CELLS.names[-1]))
 
 
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `planes_as` writes."""
+    """Returns the labels of the planes that `planes_as` writes."""
     return {
         "": (
             Labels(
@@ -161,7 +161,9 @@ def planes_as(S, i, player, O, e, T):
 
 @jit(inline=True)
 def transform(S, i, k, j, T):
-    """Mirrors left-right (k & 1), then top-bottom (k & 2), then swaps rows and columns (k & 4)."""
+    """Writes row i under symmetry k: mirrored left-right (k & 1), then top-bottom (k & 2), then with rows and columns swapped
+    (k & 4).
+    """
     b, word = S[i, 0], S[i, 1]
     lanes, direction = get(word, LANES), get(word, DIRECTION)
     entering = word & THREE == ONE
@@ -196,15 +198,15 @@ def transform_action(a, k, T):
 
 @jit(inline=True)
 def deck_index(word):
-    """Numbers the decks: 0..124."""
+    """Returns the number of the deck, 0..124."""
     return (deck_count(word, ONE) * FIVE + deck_count(word, TWO)) * FIVE + deck_count(word, THREE)
 
 
 @jit(inline=True)
 def merge_pairs(b):
-    """Counts the neighbours on a board that can merge."""
+    """Counts the pairs of neighbours that can merge."""
     tiles = occupied(b)
-    rights, belows = b ^ (b >> FOUR), b ^ (b >> S16)  # of each cell and the one to its right, and below
+    rights, belows = b ^ (b >> FOUR), b ^ (b >> S16)  # each cell xor its right and lower neighbour
     small = of_rank(b, ONE) | of_rank(b, TWO)
     large = tiles & ~small
     across = (large & ~occupied(rights)) | (small & (small >> FOUR) & of_rank(rights, THREE))
@@ -214,7 +216,7 @@ def merge_pairs(b):
 
 @jit(inline=True)
 def table_index(S, i, k, T):
-    """Index into small table k, in the order of `TABLES`."""
+    """Returns the index into small table k, in the order of `TABLES`."""
     b, word = S[i, 0], S[i, 1]
     empties = count_bits(occupied(b) ^ NIBBLES) % SIXTEEN
     if k == 1:
@@ -232,12 +234,16 @@ def table_index(S, i, k, T):
 
 
 def observed(obs, options: Options):
-    """Returns the cells of observations [n, 20], and the indices into the small tables that they tell."""
+    """Returns the cells of observations [n, 20], and the indices into the small tables that an observation contains."""
     cells, deck = obs[:, :16], (obs[:, 17] * 5 + obs[:, 18]) * 5 + obs[:, 19]
-    few = [np.minimum((cells == rank).sum(axis=1), 7) for rank in (1, 2)]
+    small_counts = [np.minimum((cells == rank).sum(axis=1), 7) for rank in (1, 2)]
     large = sum(np.minimum((cells == rank).sum(axis=1), 3) * 4 ** (14 - rank) for rank in range(10, 15))
     empties = (cells == 0).sum(axis=1) % 16
-    return cells, {"deck": (deck * 8 + few[0]) * 8 + few[1], "deck_empties": deck * 16 + empties, "large": large}
+    return cells, {
+        "deck": (deck * 8 + small_counts[0]) * 8 + small_counts[1],
+        "deck_empties": deck * 16 + empties,
+        "large": large,
+    }
 
 
 TABLES = {
@@ -246,7 +252,7 @@ TABLES = {
     "large": SmallTable(4**5, placed=False),  # counts of 384 to 6144
     "hint": SmallTable(
         8 * 64, usual=False, stage="enter", placed=False
-    ),  # tile shown x 1s x 2s; once it has entered none is known
+    ),  # tile shown x 1s x 2s; unknown after it has entered
     "blank_merge": SmallTable(16 * 16, usual=False),  # empty cells x neighbours that can merge
 }
 CELLS = CellFeatures(
@@ -258,6 +264,6 @@ CELLS = CellFeatures(
     points=tuple(float(p) for p in tile_points(np.arange(16))),
     names=tuple(str(tile_value(rank)) for rank in range(16)),
     stages=("draw", "enter"),
-    stage_words=("entered", "afterstate"),  # the tile that was shown is on the board, or not yet
+    stage_words=("entered", "afterstate"),  # after and before the tile shown enters
     observed=observed,
 )

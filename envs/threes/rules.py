@@ -1,17 +1,17 @@
 """Exact rules of Threes! (Asher Vollmer, Greg Wohlwend, 2014) as functions on rows.
 
 Word 0 of a row is the board: sixteen ranks of four bits, cell (r, c) at bits 4*(4r + c). Rank 0 is empty, 1 and 2 are the tiles
-1 and 2, rank r >= 3 is the tile 3 * 2**(r - 3), up to rank 15, the 12288. Word 1 holds everything else, field by field; fields that
-have no meaning in a phase are zero, so equal situations are equal rows. First comes how a row is laid out, then what the player
-does, then the chance stages: which tile enters where, which comes next, and the nine cards of the start.
+1 and 2, rank r >= 3 is the tile 3 * 2**(r - 3), up to rank 15, the 12288. Word 1 holds everything else, field by field. Fields
+without a meaning in a phase are zero, so equal situations are equal rows. The module has the layout of a row, then the player's
+actions, then the chance stages: which tile enters where, which comes next, and the nine cards of the start.
 
-A turn: the player slides (0 up, 1 down, 2 left, 3 right); chance lets the known tile enter (stage "enter": a cell
-of a lane that moved, and which bonus it was); chance draws the next tile (stage "draw"). Nine "setup" stages, one card each,
-make the start. A board without a legal slide is the end, found before a next tile is drawn.
+A turn: the player slides (0 up, 1 down, 2 left, 3 right). Then the known tile enters (stage "enter": a cell of a lane that
+moved, and which bonus it was). Then chance draws the next tile (stage "draw"). Nine "setup" stages, one card each, make the
+start. A board without a legal slide ends the game, before a next tile is drawn.
 
-Rulings. The deck is what has not been drawn; the tile shown has left it; an empty deck is refilled at once. A
-finished board keeps no next tile. A typed board has no known start score, so its return counts from an empty board.
-The slot21 schedule starts its cycle of 21 draws with the first draw at which a bonus is possible.
+Rulings. The deck contains the cards not yet drawn, without the tile shown; an empty deck is refilled at once. A finished board
+has no next tile. A typed board has no known start score, so its return counts from an empty board. The slot21 schedule starts
+its cycle of 21 draws with the first draw at which a bonus is possible.
 """
 
 from __future__ import annotations
@@ -52,25 +52,26 @@ DECISION, ENTER, DRAW, SETUP = u64(0), u64(1), u64(2), u64(3)
 """Phases, which are also the indices of the game's stages."""
 
 PLUS, WHITE = u64(4), u64(5)
-"""What is shown besides the base cards 1, 2, 3: a bonus, "3 or bonus"; 0 is nothing."""
+"""Codes of the tile shown besides the base cards 1, 2, 3: a bonus, "3 or bonus"; 0 is none."""
 
 
-class Field(NamedTuple):
-    """Where something lies in word 1."""
+class WordField(NamedTuple):
+    """A field of word 1."""
 
     shift: np.uint64
     mask: np.uint64
 
 
-def fields(*bits: int) -> Iterator[Field]:
-    """Yields fields of so many bits, one behind the other."""
+def fields(*bits: int) -> Iterator[WordField]:
+    """Yields consecutive fields of the given numbers of bits."""
     for shift, n in zip(accumulate((0, *bits)), bits, strict=False):
-        yield Field(u64(shift), u64(2**n - 1))
+        yield WordField(u64(shift), u64(2**n - 1))
 
 
 PHASE, SHOWN, LOW, HIGH, DECK, LANES, DIRECTION, START, SLOT, SLOT_USED = fields(2, 3, 4, 4, 9, 4, 2, 4, 5, 1)
-"""Phase; tile shown; lowest and highest bonus it may be; deck, three counts of three bits; lanes in which a tile may enter, and the
-direction moved; number of 3s at the start, 0 for a typed board; position in the slot21 cycle, and whether its bonus has come."""
+"""Phase; tile shown; lowest and highest bonus it may be; deck, three counts of three bits; lanes in which a tile may enter;
+direction moved; number of 3s at the start, 0 for a typed board; position in the slot21 cycle; whether its bonus has come.
+"""
 FULL_DECK = u64(4 | 4 << 3 | 4 << 6)
 SETUP_CARDS = 9
 
@@ -84,7 +85,7 @@ SEVEN, EIGHT, FIFTEEN = u64(7), u64(8), u64(15)
 
 
 class Tables(NamedTuple):
-    """Everything compiled code needs besides the row."""
+    """The tables and options that compiled code reads."""
 
     slide_low: NDArray[np.uint16]
     """Line [65536] after a slide towards its lowest nibble."""
@@ -117,19 +118,19 @@ def has_12288(b):
 
 @jit(inline=True)
 def ways_of(b, ways):
-    """Returns the legal slides of lines (rows) as bits: 0 low, 1 high."""
+    """Returns the legal slides of a board along its rows, as bits: 0 low, 1 high."""
     return ways[b & LINE] | ways[(b >> S16) & LINE] | ways[(b >> S32) & LINE] | ways[b >> S48]
 
 
 @jit(inline=True)
 def is_dead(b, ways):
-    """Whether no slide is legal; a board with an empty cell never is."""
+    """Whether no slide is legal; False for a board with an empty cell."""
     return occupied(b) == NIBBLES and ways_of(b, ways) == 0 and ways_of(transpose(b), ways) == 0
 
 
 @jit(inline=True)
 def lanes_of(cells):
-    """Returns a bit for each line whose first cell is among some cells."""
+    """Returns a bit for each line whose first cell is in `cells`."""
     return (cells & ONE) | (cells >> FIFTEEN & TWO) | (cells >> u64(30) & FOUR) | (cells >> u64(45) & EIGHT)
 
 
@@ -141,7 +142,7 @@ def lanes_that_moved(before, after):
 
 @jit(inline=True)
 def empty_edges(after, a):
-    """Returns the lanes (of lines) whose trailing cell is empty."""
+    """Returns the lanes (of lines) with an empty trailing cell."""
     return lanes_of(~occupied(after if a & 1 else after >> S12))
 
 
@@ -154,7 +155,7 @@ def entry_shift(lane, direction):
 
 @jit(inline=True)
 def deck_count(word, card):
-    """Returns how many of a base card the deck holds."""
+    """Returns the number of copies of a base card in the deck."""
     return (word >> (DECK.shift + THREE * (card - ONE))) & SEVEN
 
 
@@ -172,7 +173,7 @@ def without_card(word, card):
     return word
 
 
-# The game.
+# Decisions.
 
 
 @jit(inline=True)
@@ -209,7 +210,7 @@ def returns(S, i, T):
 
 @jit(inline=True)
 def empty_lanes(b, direction):
-    """Returns the lanes whose trailing cell is empty."""
+    """Returns the lanes with an empty trailing cell."""
     lanes = ZERO
     for lane in range(4):
         if (b >> entry_shift(u64(lane), direction)) & FIFTEEN == ZERO:
@@ -219,10 +220,10 @@ def empty_lanes(b, direction):
 
 @jit
 def is_setup(b, word):
-    """Whether fewer than nine start cards lie, and the rest of the row says no more than the deck and the start that they leave."""
+    """Whether a row is in the setup: fewer than nine start cards, and a deck and start that match them."""
     deck, threes = FULL_DECK, ZERO
-    for place in range(0, 64, 4):
-        card = (b >> u64(place)) & FIFTEEN
+    for shift in range(0, 64, 4):
+        card = (b >> u64(shift)) & FIFTEEN
         if card > THREE:
             return False
         if card:
@@ -230,13 +231,13 @@ def is_setup(b, word):
                 return False
             deck -= ONE << (THREE * (card - ONE))
             threes += u64(card == THREE)
-    left = (deck & SEVEN) + ((deck >> THREE) & SEVEN) + (deck >> (THREE + THREE))
-    return left > u64(12 - SETUP_CARDS) and word == SETUP | (deck << DECK.shift) | (threes << START.shift)
+    remaining = (deck & SEVEN) + ((deck >> THREE) & SEVEN) + (deck >> (THREE + THREE))
+    return remaining > u64(12 - SETUP_CARDS) and word == SETUP | (deck << DECK.shift) | (threes << START.shift)
 
 
 @jit
 def can_be_shown(word, highest, T):
-    """Whether the tile shown can have been drawn where that rank was the highest on the board."""
+    """Whether the tile shown can have been drawn when `highest` was the highest rank on the board."""
     tile, low, high = get(word, SHOWN), get(word, LOW), get(word, HIGH)
     bonus = highest >= SEVEN and (T.bonus_schedule == SLOT21 or T.bonus_p > 0.0)
     if tile < PLUS:
@@ -254,7 +255,8 @@ def can_be_shown(word, highest, T):
 
 @jit
 def is_valid(S, i, T):
-    """Whether a row is a position: tiles, deck, start and cycle that go together, and the fields of its phase."""
+    """Whether a row is a position: tiles, deck, start and cycle match, and so do the fields of its phase."""
+    # The board, the deck, the start and the cycle.
     b, word, phase, highest = S[i, 0], S[i, 1], S[i, 1] & THREE, highest_rank(S[i, 0])
     start, slot = get(word, START), get(word, SLOT)
     if word >> (SLOT_USED.shift + ONE) or (b == ZERO and phase != SETUP):
@@ -271,6 +273,7 @@ def is_valid(S, i, T):
         return False
     if phase == SETUP:
         return is_setup(b, word)
+    # The fields of each phase.
     lanes, direction, tile = get(word, LANES), get(word, DIRECTION), get(word, SHOWN)
     if phase == ENTER:
         if lanes == ZERO or lanes & ~empty_lanes(b, direction):
@@ -300,8 +303,8 @@ def legal_actions(S, i, A, T):
 
 
 @jit(inline=True)
-def put_slid(S, j, before, after, a, word, T):
-    """Writes the position after slide a, whose boards are given in lines."""
+def write_slid(S, j, before, after, a, word, T):
+    """Writes the position after slide a; the boards `before` and `after` are given as lines."""
     lanes = lanes_that_moved(before, after) if T.entry == MOVED_LANE else empty_edges(after, a)
     S[j, 0] = transpose(after) if a < 2 else after
     S[j, 1] = (word | ENTER) | (lanes << LANES.shift) | (u64(a) << DIRECTION.shift)
@@ -311,21 +314,21 @@ def put_slid(S, j, before, after, a, word, T):
 def apply_action(S, i, a, j, T):
     before = transpose(S[i, 0]) if a < 2 else S[i, 0]
     after = looked_up(before, T.slide_high) if a & 1 else looked_up(before, T.slide_low)
-    put_slid(S, j, before, after, a, S[i, 1], T)
+    write_slid(S, j, before, after, a, S[i, 1], T)
 
 
 @jit(inline=True)
-def put_afterstate(S, j, n, before, after, a, T):
-    """Writes the board after slide a (in lines) as the n-th from row j on, if anything moved; returns the new number."""
+def write_afterstate(S, j, n, before, after, a, T):
+    """Writes the board after slide a (in lines) to row j + n, if anything moved; returns the new number of rows."""
     if after == before:
         return n
-    put_slid(S, j + n, before, after, a, ZERO, T)
+    write_slid(S, j + n, before, after, a, ZERO, T)
     return n + ONE
 
 
 @jit(inline=True)
 def afterstates(S, i, j, T):
-    """Slides the board of row i once for all tiles that may be drawn there; not where a 12288 ends the game at once."""
+    """Slides the board of row i once for all tiles that may be drawn; returns 0 if a slide may end the game with a 12288."""
     b = S[i, 0]
     t = transpose(b)
     if S[i, 1] & THREE != DRAW:
@@ -334,10 +337,10 @@ def afterstates(S, i, j, T):
     left, right = looked_up(b, T.slide_low), looked_up(b, T.slide_high)
     if T.top == END_AT_12288 and (has_12288(up) or has_12288(down) or has_12288(left) or has_12288(right)):
         return np.int64(0)
-    n = put_afterstate(S, j, ZERO, t, up, 0, T)
-    n = put_afterstate(S, j, n, t, down, 1, T)
-    n = put_afterstate(S, j, n, b, left, 2, T)
-    return np.int64(put_afterstate(S, j, n, b, right, 3, T))
+    n = write_afterstate(S, j, ZERO, t, up, 0, T)
+    n = write_afterstate(S, j, n, t, down, 1, T)
+    n = write_afterstate(S, j, n, b, left, 2, T)
+    return np.int64(write_afterstate(S, j, n, b, right, 3, T))
 
 
 @jit(inline=True)
@@ -348,23 +351,23 @@ def apply_outcome(S, k, o, j, T):
 
 @jit(inline=True)
 def merge_points(S, i, j, k, T):
-    """The reward "merges": the points made by merging, without those of entering tiles."""
+    """Returns the reward "merges": points from merging, without those of entering tiles."""
     return np.float64(sum_of_rows(S[j, 0], T.points) - sum_of_rows(S[i, 0], T.points))
 
 
 @jit(inline=True)
 def survival(S, i, j, k, T):
-    """The reward "survival": 1 for every legal slide."""
+    """Returns the reward "survival": 1 for every legal slide."""
     return 1.0
 
 
 UNTIL_ENTRY = (ONE << DECK.shift) - ONE | (u64(63) << LANES.shift)
-"""The fields of word 1 that end with the entry: the phase, the tile shown and its bonuses, the lanes and the direction."""
+"""The fields of word 1 that are cleared at the entry: phase, tile shown and its bonuses, lanes and direction."""
 
 
 @jit(inline=True)
 def bonus_weight(rank, low, high, law):
-    """Returns the weight of a bonus in low..high: equal, or how many windows of three ranks hold it."""
+    """Returns the weight of a bonus in low..high: equal weights, or the number of windows of three ranks that contain it."""
     n = high - low + ONE
     if law == UNIFORM or n < FOUR:
         return 1.0
@@ -374,7 +377,7 @@ def bonus_weight(rank, low, high, law):
 
 @jit(inline=True)
 def sum_of_weights(low, high, law):
-    """Adds up the weights of all bonuses in low..high."""
+    """Returns the sum of the weights of all bonuses in low..high."""
     total = 0.0
     for rank in range(low, high + ONE):
         total += bonus_weight(u64(rank), low, high, law)
@@ -383,12 +386,12 @@ def sum_of_weights(low, high, law):
 
 @jit(inline=True)
 def entering_law(T):
-    """Returns the law that chooses among the bonuses shown: all are alike where a window is shown."""
+    """Returns the law that chooses the entering bonus; within a window that is shown, all are equally likely."""
     return T.bonus_value if T.hint != HINT_WINDOW3 else UNIFORM
 
 
 @jit(inline=True)
-def put_outcome(S, P, o, n, board, word, share):
+def write_outcome(S, P, o, n, board, word, share):
     """Writes a successor and its probability; returns the new number of successors."""
     S[o + n, 0], S[o + n, 1], P[o + n] = board, word, share
     return n + ONE
@@ -396,18 +399,18 @@ def put_outcome(S, P, o, n, board, word, share):
 
 @jit(inline=True)
 def white_three(word, T):
-    """Returns the probability that the tile shown as white is a 3."""
+    """Returns the probability that a tile shown as white is a 3."""
     three = (1.0 - T.bonus_p) * deck_count(word, THREE) / deck_size(word)
     return three / (three + T.bonus_p)
 
 
 @jit(inline=True)
-def put_entering(S, j, P, o, n, word, rank, share):
+def write_entering(S, j, P, o, n, word, rank, share):
     """Writes one successor per lane for an entering tile; returns the new number of successors."""
     lanes, direction = get(S[j, 1], LANES), get(S[j, 1], DIRECTION)
     for lane in range(4):
         if (lanes >> u64(lane)) & ONE:
-            n = put_outcome(S, P, o, n, S[j, 0] | (rank << entry_shift(u64(lane), direction)), word, share)
+            n = write_outcome(S, P, o, n, S[j, 0] | (rank << entry_shift(u64(lane), direction)), word, share)
     return n
 
 
@@ -416,25 +419,25 @@ def enter_outcomes(S, j, P, o, T):
     word = S[j, 1]
     share = 1.0 / count_bits(get(word, LANES))
     shown = get(word, SHOWN)
-    left = word & ~UNTIL_ENTRY | DRAW
+    next_word = word & ~UNTIL_ENTRY | DRAW
     if shown < PLUS:
-        return np.int64(put_entering(S, j, P, o, ZERO, left, shown, share))
+        return np.int64(write_entering(S, j, P, o, ZERO, next_word, shown, share))
     n = ZERO
     if shown == WHITE:
         three = white_three(word, T)
         if three > 0.0:
-            n = put_entering(S, j, P, o, n, without_card(left, THREE), THREE, share * three)
+            n = write_entering(S, j, P, o, n, without_card(next_word, THREE), THREE, share * three)
         share *= 1.0 - three
     low, high, law = get(word, LOW), get(word, HIGH), entering_law(T)
     total = sum_of_weights(low, high, law)
     for rank in range(low, high + ONE):
-        n = put_entering(S, j, P, o, n, left, u64(rank), share * bonus_weight(u64(rank), low, high, law) / total)
+        n = write_entering(S, j, P, o, n, next_word, u64(rank), share * bonus_weight(u64(rank), low, high, law) / total)
     return np.int64(n)
 
 
 @jit(inline=True)
 def bonus_chance(word, T):
-    """Returns the probability that the next draw is a bonus, once a 48 lies on the board."""
+    """Returns the probability that the next draw is a bonus, with a 48 on the board."""
     if T.bonus_schedule == IID:
         return T.bonus_p
     if get(word, SLOT_USED):
@@ -444,7 +447,7 @@ def bonus_chance(word, T):
 
 @jit(inline=True)
 def slot_after(word, bonus, T):
-    """Moves the slot21 cycle on by one draw, once a 48 lies on the board."""
+    """Advances the slot21 cycle by one draw, with a 48 on the board."""
     if T.bonus_schedule == IID:
         return word
     position = (get(word, SLOT)) + ONE
@@ -457,19 +460,22 @@ def slot_after(word, bonus, T):
 
 @jit(inline=True)
 def shown_bonus(word, low, high, T):
-    """Shows a bonus in low..high; where only its colour is shown, perhaps a 3."""
+    """Returns word 1 with a bonus in low..high shown; if only the colour is shown, it may be a 3."""
     code = WHITE if T.hint == HINT_COLOUR else PLUS
     return word | (code << SHOWN.shift) | (low << LOW.shift) | (high << HIGH.shift)
 
 
 @jit(inline=True)
 def draw_outcomes(S, j, P, o, T):
+    # The probability of a bonus, which needs a 48 on the board.
     b = S[j, 0]
     highest = highest_rank(b)
     word = S[j, 1] & ~THREE
     bonus, base = 0.0, word
     if highest >= SEVEN:
         bonus, base = bonus_chance(word, T), slot_after(word, ZERO, T)
+
+    # The base cards; a 3 that looks like a bonus counts with the bonuses.
     size = deck_size(word)
     white = T.hint == HINT_COLOUR and bonus > 0.0
     n = ZERO
@@ -477,9 +483,11 @@ def draw_outcomes(S, j, P, o, T):
         count = deck_count(word, u64(card))
         if count and bonus < 1.0:
             drawn = without_card(base, u64(card)) | (u64(card) << SHOWN.shift)
-            n = put_outcome(S, P, o, n, b, drawn, (1.0 - bonus) * count / size)
+            n = write_outcome(S, P, o, n, b, drawn, (1.0 - bonus) * count / size)
     if bonus == 0.0:
         return np.int64(n)
+
+    # The bonuses, as far as the hint tells them apart.
     low, high = FOUR, highest - THREE
     ranks = high - low + ONE
     word = slot_after(word, ONE, T)
@@ -487,15 +495,15 @@ def draw_outcomes(S, j, P, o, T):
         total = sum_of_weights(low, high, T.bonus_value)
         for rank in range(low, high + ONE):
             share = bonus * bonus_weight(u64(rank), low, high, T.bonus_value) / total
-            n = put_outcome(S, P, o, n, b, shown_bonus(word, u64(rank), u64(rank), T), share)
+            n = write_outcome(S, P, o, n, b, shown_bonus(word, u64(rank), u64(rank), T), share)
     elif T.hint == HINT_WINDOW3 and ranks > THREE:
         for rank in range(low, high - ONE):
             shown = shown_bonus(word, u64(rank), u64(rank) + TWO, T)
-            n = put_outcome(S, P, o, n, b, shown, bonus / (ranks - TWO))
+            n = write_outcome(S, P, o, n, b, shown, bonus / (ranks - TWO))
     else:
         if white:
             bonus += (1.0 - bonus) * deck_count(word, THREE) / size
-        n = put_outcome(S, P, o, n, b, shown_bonus(word, low, high, T), bonus)
+        n = write_outcome(S, P, o, n, b, shown_bonus(word, low, high, T), bonus)
     return np.int64(n)
 
 
@@ -516,12 +524,12 @@ def with_setup_card(S, i, card, place):
 def setup_outcomes(S, j, P, o, T):
     b, word, n = S[j, 0], S[j, 1], ZERO
     size = deck_size(word)
-    free = FOUR + size  # 16 cells, less the 12 - size cards that lie
+    free = FOUR + size  # 16 cells minus the 12 - size cards on the board
     for card in range(1, 4):
         count = deck_count(word, u64(card))
         for place in range(0, 64, 4):
             if count and (b >> u64(place)) & FIFTEEN == ZERO:
-                n = put_outcome(S, P, o, n, b, word, count / size / free)
+                n = write_outcome(S, P, o, n, b, word, count / size / free)
                 with_setup_card(S, o + n - ONE, u64(card), u64(place))
     return np.int64(n)
 
@@ -557,12 +565,12 @@ def random_bonus(low, high, law, R):
 
 @jit(inline=True)
 def nth_bit(bits, n):
-    """Returns the number of the bit that is set after n others."""
-    place = ZERO
-    while n or not (bits >> place) & ONE:
-        n -= (bits >> place) & ONE
-        place += ONE
-    return place
+    """Returns the position of the set bit that has n set bits below it."""
+    position = ZERO
+    while n or not (bits >> position) & ONE:
+        n -= (bits >> position) & ONE
+        position += ONE
+    return position
 
 
 @jit
@@ -570,28 +578,28 @@ def sample_outcome(S, j, R, T):
     word = S[j, 1]
     phase = word & THREE
 
-    # A card of the start, on one of the empty cells.
+    # A card of the start, on a random empty cell.
     if phase == SETUP:
         place = nth_bit(NIBBLES & ~occupied(S[j, 0]), below(R, u64(4) + deck_size(word)))
         with_setup_card(S, j, random_card(word, R), place)
         return
 
-    # The tile shown enters: first which tile it is, then in which lane.
+    # The tile shown enters: first its rank, then its lane.
     if phase == ENTER:
-        left = word & ~UNTIL_ENTRY | DRAW
+        next_word = word & ~UNTIL_ENTRY | DRAW
         rank = get(word, SHOWN)
         if rank == WHITE and uniform(R) < white_three(word, T):
             rank = THREE
-            left = without_card(left, THREE)
+            next_word = without_card(next_word, THREE)
         elif rank >= PLUS:
             rank = random_bonus(get(word, LOW), get(word, HIGH), entering_law(T), R)
         lanes = get(word, LANES)
         lane = nth_bit(lanes, below(R, count_bits(lanes)))
         S[j, 0] |= rank << entry_shift(lane, get(word, DIRECTION))
-        S[j, 1] = left
+        S[j, 1] = next_word
         return
 
-    # The next tile is drawn. A bonus may come once a 48 lies on the board.
+    # The next tile is drawn. A bonus needs a 48 on the board.
     word &= ~THREE
     bonus, highest = 0.0, highest_rank(S[j, 0])
     low, high = FOUR, highest - THREE
@@ -609,7 +617,7 @@ def sample_outcome(S, j, R, T):
             return
         word = slot_after(word, ZERO, T)
 
-    # Else a card comes from the deck. Where only its colour is shown, a 3 looks like a bonus and has not left the deck.
+    # Otherwise a card comes from the deck. If only colours are shown, a 3 looks like a bonus and is still in the deck.
     card = random_card(word, R)
     if card == THREE and bonus > 0.0 and T.hint == HINT_COLOUR:
         S[j, 1] = shown_bonus(word, low, high, T)

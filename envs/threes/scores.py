@@ -1,9 +1,9 @@
 """The hand-made evaluators of Threes, as functions on rows.
 
-`openness` and `openness_wegner` are the two evaluators of the Threesus bot (Walt Destler 2014; the second by Matthew
-Wegner). `rows` and `rows_cli` are the line-table heuristic of the threes-ai program (Robert Xiao, "nneonneo", 2014),
-with the weights of its assistants and of its command line. All look at the board only, so they are asked right after a
-tile has entered, before the next is drawn.
+`openness` and `openness_wegner` are the two evaluators of the Threesus bot (Walt Destler 2014; the second by Matthew Wegner).
+`rows` and `rows_cli` are the line-table heuristic of the threes-ai program (Robert Xiao, "nneonneo", 2014), with the weights of
+its assistants and of its command line. All read only the board, so they are called right after a tile has entered, before the
+next is drawn.
 """
 
 from __future__ import annotations
@@ -49,27 +49,28 @@ class LineTable(NamedTuple):
     value: Floats32
     """Line [65536]: its share of the value."""
     twice: NDArray[np.uint16]
-    """Line [65536]: per cell (bits 0, 4, 8, 12) whether a neighbour in the line is twice the cell."""
+    """Line [65536]: for each cell (bits 0, 4, 8, 12), whether a neighbour in the line is twice the cell."""
     twice_bonus: float
-    """What a cell with a neighbour of twice its value adds, once."""
+    """The bonus for a cell with a neighbour of twice its value."""
     by_tile: ByTile
-    """The same tables, for `lines`."""
+    """The same tables in the layout of `lines`."""
 
 
 def line_table(value: Array, twice: NDArray[np.uint16], twice_bonus: float) -> LineTable:
-    """Returns the weights with this value of each line."""
+    """Returns the weights for the value of each line."""
     value = value.astype(np.float32)
     return LineTable(value, twice, twice_bonus, by_tile(value, twice, twice_bonus))
 
 
 @jit(inline=True)
 def sum_of_lines(b, t, T):
-    """Adds the table over the rows of a board `b` and of its transpose `t`."""
+    """Returns the sum of the table over the rows of a board `b` and of its transpose `t`."""
     return np.float64(sum_of_rows(b, T.leaf.value)) + np.float64(sum_of_rows(t, T.leaf.value))
 
 
 @jit(inline=True)
 def openness(S, i, T):
+    """Returns the value of Threesus' first evaluator."""
     b = S[i, 0]
     t = transpose(b)
     twice = looked_up(b, T.leaf.twice) | transpose(looked_up(t, T.leaf.twice))
@@ -78,7 +79,7 @@ def openness(S, i, T):
 
 @jit(inline=True)
 def of_rank(b, rank):
-    """Returns one bit per cell that holds `rank`."""
+    """Returns the lowest bit of each cell that holds `rank`."""
     return NIBBLES & ~occupied(b ^ (NIBBLES * rank))
 
 
@@ -102,7 +103,7 @@ def beside(cells):
 
 @jit(inline=True)
 def big_tiles(b):
-    """The part of Wegner's evaluator that likes the three highest ranks in a corner, side by side."""
+    """Returns the part of Wegner's evaluator for the three highest ranks in a corner, side by side."""
     highest = highest_rank(b)
     if highest <= FOUR:
         return 0.0
@@ -112,7 +113,7 @@ def big_tiles(b):
     joined = second & beside(first)
     points = THREE * (count_bits(first & EDGE_COLUMNS) + count_bits(first & EDGE_ROWS))
     points += count_bits(joined) + count_bits(joined & EDGE_COLUMNS) + count_bits(joined & EDGE_ROWS)
-    # a third-highest tile looks left, right, up, down and tests only the first second-highest tile that it finds
+    # For each third-highest tile, only the first second-highest neighbour counts, in the order left, right, up, down.
     chained = third & right_of(joined)
     third &= ~right_of(second)
     chained |= third & left_of(joined)
@@ -125,22 +126,26 @@ def big_tiles(b):
 
 @jit(inline=True)
 def openness_wegner(S, i, T):
+    """Returns the value of Threesus' evaluator by Matthew Wegner."""
     return openness(S, i, T) + big_tiles(S[i, 0])
 
 
 @jit(inline=True)
 def rows(S, i, T):
+    """Returns the value of nneonneo's heuristic."""
     b = S[i, 0]
     return sum_of_lines(b, transpose(b), T)
 
 
 @jit(inline=True)
 def total_score(S, i, T):
+    """Returns the points of the board."""
     return np.float64(sum_of_rows(S[i, 0], T.points))
 
 
 @jit(inline=True)
 def empty_spaces(S, i, T):
+    """Returns the number of empty cells."""
     return np.float64(u64(16) - count_bits(occupied(S[i, 0])))
 
 
@@ -150,15 +155,15 @@ def openness_table(empty: float, merge: float, trap: float, twice: float) -> Lin
     value = np.zeros(65536)
     mask = np.zeros(65536, dtype=np.uint16)
     wall = np.full(65536, 99)
-    for k, own in enumerate(ranks):
+    for k, rank in enumerate(ranks):
         before = ranks[k - 1] if k > 0 else wall
         after = ranks[k + 1] if k < 3 else wall
-        value += np.where(own == 0, empty / 2, 0)  # every cell lies in two lines
-        higher = [(side >= 3) & (side > own) for side in (before, after)]
-        value += np.where((own > 0) & higher[0] & higher[1], trap, 0)
-        for side in (before, after):
-            value += np.where((own > 0) & (((side == own) & (own >= 3)) | (side * own == 2)), merge, 0)
-            mask |= np.where((own >= 3) & (side == own + 1), 1 << (4 * k), 0).astype(np.uint16)
+        value += np.where(rank == 0, empty / 2, 0)  # every cell lies in two lines
+        higher = [(neighbour >= 3) & (neighbour > rank) for neighbour in (before, after)]
+        value += np.where((rank > 0) & higher[0] & higher[1], trap, 0)
+        for neighbour in (before, after):
+            value += np.where((rank > 0) & (((neighbour == rank) & (rank >= 3)) | (neighbour * rank == 2)), merge, 0)
+            mask |= np.where((rank >= 3) & (neighbour == rank + 1), 1 << (4 * k), 0).astype(np.uint16)
     return line_table(value, mask, twice)
 
 
@@ -166,6 +171,7 @@ def rows_table(
     empties: float, merges: float, one_two: float, monotone: tuple[float, float], total: tuple[float, float]
 ) -> LineTable:
     """Returns the weights of nneonneo's heuristic; `monotone` and `total` are (power, weight)."""
+    # Empty cells, and runs of equal ranks.
     ranks = cells_of(np.arange(65536))
     value = np.full(65536, 200_000.0)
     value += empties * sum((rank == 0).astype(float) for rank in ranks)
@@ -176,6 +182,8 @@ def rows_table(
         run = np.where(rank == 0, run, np.where(same, run + 1, 1))
         previous = np.where(rank == 0, previous, rank)
     value += merges * merged
+
+    # Pairs of 1 and 2, monotonicity, and the sum of ranks.
     left, right = np.zeros(65536), np.zeros(65536)
     for a, b in pairwise(ranks):
         value += one_two * (a * b == 2)
@@ -201,7 +209,7 @@ LINES_AND_TWICE = make_line_siblings(ROOM, loses=False, twice=True)
 
 
 def _lines(name: str, value: Any, make: Callable[[], LineTable], terminal: Terminal = "evaluate") -> Factory:
-    """Returns a score that is the sum of its line table, and so has bounds (one point of room for rounding)."""
+    """Returns a score that is the sum of its line table, with bounds (and 1 of margin for rounding)."""
 
     def factory(options: Options) -> Evaluator:
         table = make()

@@ -1,4 +1,4 @@
-"""The variants of Threes and the line tables that its rules look up."""
+"""The variants of Threes, and the line tables of its rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ENTRIES = {
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for one that Threes does not have. `ABOUT` says what each option is."""
+    """The options of a variant; raises ValueError for one that Threes does not have. `ABOUT` describes each option."""
 
     bonus_value: Annotated[str, OneOf.described(BONUS_VALUES)] = "uniform"
     bonus_schedule: Annotated[str, OneOf.described(SCHEDULES)] = "iid"
@@ -68,42 +68,43 @@ def cells_of(lines: Lines) -> list[Lines]:
 
 
 def line_of(cells: list[Lines]) -> Lines:
-    """Returns the lines made of four ranks each."""
+    """Returns lines made of four ranks each."""
     return cells[0] | cells[1] << 4 | cells[2] << 8 | cells[3] << 12
 
 
 def slide_low(lines: Lines, top: int) -> Lines:
     """Returns every line after a slide towards its lowest nibble."""
+    # A line moves at the first cell that is empty or merges; the cells behind it follow.
     cells = cells_of(lines)
     result = lines.copy()
-    settled = np.zeros(len(lines), dtype=bool)
+    is_done = np.zeros(len(lines), dtype=bool)
     for k in range(3):
         a, b = cells[k], cells[k + 1]
         behind = [*cells[k + 1 :], np.zeros_like(lines)]
-        step = ~settled & (a == 0)
+        step = ~is_done & (a == 0)
         result[step] = line_of([*cells[:k], *behind])[step]
         pair = ((a == b) & (a >= 3) & (a < 15)) | ((a + b == 3) & (a * b == 2))
         if top == NO_MERGE_6144:
             pair &= a != 14
-        merge = ~settled & ~step & pair
+        merge = ~is_done & ~step & pair
         merged = np.where(a == b, a + 1, 3)
         result[merge] = line_of([*cells[:k], merged, *behind[1:], np.zeros_like(lines)])[merge]
-        settled |= step | merge
+        is_done |= step | merge
     return result
 
 
 def reversed_line(lines: Lines) -> Lines:
-    """Returns every line read from its other end."""
+    """Returns every line reversed."""
     return line_of(cells_of(lines)[::-1])
 
 
 def tile_points(rank: Lines) -> Lines:
-    """Returns the score of a tile of each rank: 0 below the 3, else 3**(rank - 2)."""
+    """Returns the score of a tile of each rank: 0 below the 3, otherwise 3**(rank - 2)."""
     return np.where(rank >= 3, 3 ** np.maximum(rank - 2, 0), 0)
 
 
 def make_tables(options: Options) -> Tables:
-    """Returns the tables of one variant (about 0.6 MB)."""
+    """Returns the tables of a variant (about 0.6 MB)."""
     limits = limits_of(Options).items()
     code = {name: one.choices.index(getattr(options, name)) for name, one in limits if isinstance(one, OneOf)}
     lines = np.arange(65536)

@@ -1,10 +1,11 @@
 """Threes positions as one line of text.
 
-`1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2 next=1 deck=4,4,4`: rows of tile values (0 empty), the tile shown, and the counts of 1s, 2s
-and 3s not yet drawn (a full deck if left out). `next` is 1, 2 or 3; `+` a bonus; `6|12|24` a bonus that may be any of
-these; `white` a 3 or a bonus. Without `next` the tile is about to be drawn. More fields describe what a player never
-types: `move=left lanes=013` (a tile is about to enter), `setup` (start cards are being laid), `start=6` (score of the
-start, taken off the return), `slot=5` or `slot=5,used` (slot21 schedule).
+`1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2 next=1 deck=4,4,4`: rows of tile values (0 empty), the tile shown, and the counts of 1s, 2s and
+3s not yet drawn (default: a full deck). `next` is 1, 2 or 3; `+` a bonus; `6|12|24` a bonus that may be any of these; `white` a
+3 or a bonus. Without `next` the tile is about to be drawn.
+
+Further fields describe what a player never types: `move=left lanes=013` (a tile is about to enter), `setup` (start cards are
+being dealt), `start=6` (score of the start, subtracted from the return), `slot=5` or `slot=5,used` (slot21 schedule).
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from leafwise.envs.threes.rules import (
     SLOT_USED,
     START,
     WHITE,
-    Field,
     Tables,
+    WordField,
     entry_shift,
     get,
     is_dead,
@@ -49,13 +50,13 @@ from leafwise.envs.threes.rules import (
 ACTIONS = ("up", "down", "left", "right")
 ENTER, DRAW, SETUP = int(r.ENTER), int(r.DRAW), int(r.SETUP)
 SIGNS: dict[int, tuple[str, Any]] = {HINT_PLUS: ("+", PLUS), HINT_COLOUR: ("white", WHITE)}
-"""How a bonus is shown where its candidates are not: its text and its code."""
+"""Text and code of a bonus, for hints that do not show its candidates."""
 COLOURS = {"blue": "1", "red": "2"}
 FIELDS = ("next", "deck", "move", "lanes", "start", "slot")
 
 
 def tile_value(rank: int) -> int:
-    """Returns what a tile of a rank shows; 0 for an empty cell."""
+    """Returns the value of a tile of a rank; 0 for an empty cell."""
     return rank if rank < 3 else 3 << (rank - 3)
 
 
@@ -63,7 +64,7 @@ RANKS = {tile_value(rank): rank for rank in range(16)}
 
 
 SYMBOLS = {**{str(value): rank for value, rank in RANKS.items()}, **dict.fromkeys(EMPTY, 0), "blue": 1, "red": 2}
-"""What may be typed for a tile -> its rank."""
+"""Texts for a tile -> its rank."""
 
 
 def ranks(row: Array) -> list[int]:
@@ -72,29 +73,31 @@ def ranks(row: Array) -> list[int]:
     return [board >> (4 * cell) & 15 for cell in range(16)]
 
 
-def field(row: Array, where: Field) -> int:
+def field(row: Array, where: WordField) -> int:
     """Returns a field of word 1."""
     return int(get(row[1], where))
 
 
 def deck(row: Array) -> tuple[int, int, int]:
-    """Returns how many 1s, 2s and 3s are not yet drawn."""
+    """Returns the numbers of 1s, 2s and 3s not yet drawn."""
     word = field(row, DECK)
     return word & 7, word >> 3 & 7, word >> 6
 
 
 def deck_text(row: Array) -> str:
-    """Writes those counts."""
+    """Returns these numbers as text."""
     return ",".join(map(str, deck(row)))
 
 
 def shown(row: Array, T: Tables) -> str:
-    """Returns the text of the tile shown, "" if none is."""
+    """Returns the text of the tile shown; "" if there is none."""
     code, low, high = field(row, SHOWN), field(row, LOW), field(row, HIGH)
     if code < int(PLUS):
         return str(code) if code else ""
     candidates = "|".join(str(tile_value(rank)) for rank in range(low, high + 1))
-    if field(row, PHASE) == ENTER:  # the slide may have made a new highest tile, so the board no longer tells
+    if (
+        field(row, PHASE) == ENTER
+    ):  # the slide may have made a new highest tile, so the board no longer defines the candidates
         return "3|" + candidates if code == int(WHITE) else candidates
     if code == int(WHITE):
         return "white"
@@ -123,7 +126,7 @@ def to_text(row: Array, T: Tables) -> str:
 
 
 def parse_row(text: str, T: Tables) -> Words:
-    """Returns the row that a line of text describes; raises ValueError in the game's words."""
+    """Returns the row that a line of text describes; raises ValueError in the game's terms."""
     typed, words = before_fields(text, ("setup",))
     setup = words.count("setup") == 1
     given = words_by_name((word for word in words if word != "setup" or not setup), FIELDS)
@@ -152,7 +155,7 @@ def parse_row(text: str, T: Tables) -> Words:
 
 
 def parse_board(text: str) -> int:
-    """Returns the board of `a b c d/e f g h/...`, or of another shape that `typed_cells` reads; raises ValueError if it is none."""
+    """Returns the board of `a b c d/e f g h/...`, or of another shape that `typed_cells` reads; raises ValueError for others."""
     text = text.strip()
     lines = text.split("/")
     tiles = text.replace("/", " ").split()
@@ -171,7 +174,7 @@ def parse_board(text: str) -> int:
 
 
 def parse_deck(text: str) -> int:
-    """Returns the deck field of `n1,n2,n3`; raises ValueError if no deck can be so."""
+    """Returns the deck field of `n1,n2,n3`; raises ValueError for an impossible deck."""
     counts = [whole_number(word.strip(), "a deck count") for word in text.split(",")]
     sound = len(counts) == 3 and max(counts) <= 4 and any(counts)
     need(sound, "deck=n1,n2,n3 of 0 to 4 each and not all 0", text)
@@ -179,12 +182,12 @@ def parse_deck(text: str) -> int:
 
 
 def points(row: Array, T: Tables) -> float:
-    """Returns the score of what lies on the board, that of the start included."""
+    """Returns the score of the board, with that of the start."""
     return float(sum_of_rows(np.uint64(row[0]), T.points))
 
 
 def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
-    """Returns the field of the start score, 0 if none is given."""
+    """Returns the field of the start score, 0 by default."""
     text = given.get("start", "0")
     start = whole_number(text, "a start score")
     need("start" not in given or start in (3, 6, 9, 12), "start=3, 6, 9 or 12", text)
@@ -194,7 +197,7 @@ def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
 
 
 def parse_slot(given: dict[str, str], highest: int, T: Tables) -> int:
-    """Returns the fields of the slot21 cycle, 0 if none are given."""
+    """Returns the fields of the slot21 cycle, 0 by default."""
     if "slot" not in given:
         return 0
     position, comma, used = given["slot"].partition(",")
@@ -206,7 +209,7 @@ def parse_slot(given: dict[str, str], highest: int, T: Tables) -> int:
 
 
 def parse_next(text: str, highest: int, T: Tables) -> int:
-    """Returns the fields of the tile shown; raises ValueError if it cannot be next on such a board."""
+    """Returns the fields of the tile shown; raises ValueError if it cannot be next on this board."""
     text = shown_name(text.lower(), highest, T)
     if text in ("1", "2", "3"):
         alike = text == "3" and T.hint == HINT_COLOUR and highest >= 7 and T.bonus_p > 0
@@ -229,8 +232,11 @@ def parse_next(text: str, highest: int, T: Tables) -> int:
 
 
 def shown_name(text: str, highest: int, T: Tables) -> str:
-    """Returns the name of the tile shown: `1` for `blue`, `2` for `red`; `white` is a 3 where no bonus can come, and `3+` the sign
-    of a bonus. Raises ValueError for `white` where it may be either."""
+    """Returns the name of the tile shown.
+
+    The name is `1` for `blue`, `2` for `red`; `white` is a 3 if no bonus is possible, and `3+` the sign of a bonus. Raises
+    ValueError for `white` if it may be either.
+    """
     if text in COLOURS:
         return COLOURS[text]
     sign = SIGNS[T.hint][0] if T.hint in SIGNS else ""
@@ -253,7 +259,7 @@ def parse_candidates(text: str) -> tuple[int, int]:
 
 
 def parse_entering(board: int, highest: int, given: dict[str, str], T: Tables) -> int:
-    """Returns the fields for a tile that is about to enter after a slide."""
+    """Returns the fields of a tile that is about to enter after a slide."""
     direction, lanes = given.get("move", ""), given.get("lanes", "")
     need(direction in ACTIONS, f"move among {', '.join(ACTIONS)}", direction)
     sound = lanes and set(lanes) <= set("0123") and len(set(lanes)) == len(lanes)
@@ -283,7 +289,7 @@ def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
 
 
 def parse_setup(row: Words, given: dict[str, str]) -> Words:
-    """Returns a row in which start cards are being laid; the deck must fit the cards that lie."""
+    """Returns a row in the setup; the deck must match the cards on the board."""
     cards = ranks(row)
     left = tuple(4 - cards.count(card) for card in (1, 2, 3))
     start_cards = max(cards) <= 3 and min(left) >= 0 and sum(left) > 3 and left == deck(row)
@@ -296,7 +302,7 @@ def parse_setup(row: Words, given: dict[str, str]) -> Words:
 
 
 def outcome_name(before: Array, after: Array, T: Tables) -> str:
-    """Returns what chance did: `3@2,1` for a tile that entered at row 2, column 1 (from 0), or the tile drawn."""
+    """Returns the name of an outcome: `3@2,1` for a tile that entered at row 2, column 1 (from 0), or the tile drawn."""
     if field(before, PHASE) == DRAW:
         return shown(after, T)
     for cell, (old, new) in enumerate(zip(ranks(before), ranks(after), strict=True)):

@@ -1,4 +1,4 @@
-"""Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
+"""Trap: move, then throw a trap; a player who cannot move loses (two players, chance). `rules` has the rules."""
 
 from leafwise.envs.core.contract.game import (
     About,
@@ -37,10 +37,10 @@ ABOUT = About(
         "observe_turn": "whether one more plane of the observation shows the turns left until the draw",
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 ON_BOARD = r"(?<=[^\d\s] ){0}\b|(?<!^)\b{0}(?= [^\d\s])|(?<=^\d ){0}\b"
-"""A player's number on the board, rather than that of a row or a column."""
+"""Matches a player's number on the board, but not that of a row or a column."""
 GAME = Game(
     name="trap",
     title="Trap, players move and throw traps until one cannot move (two players, with chance)",
@@ -88,7 +88,7 @@ GAME = Game(
     options=tables.Options(),
     scores=scores.SCORES,
     ais={
-        "solver": ExactSolver("leafwise.envs.trap.solver:Solver", memory_mb=tables.solver_mb),
+        "solver": ExactSolver("leafwise.envs.trap.solver:TrapSolver", memory_mb=tables.solver_mb),
         "course": Programs(players.named, tuple(players.RECIPES), levels={name: name for name in players.LEVELS}),
         "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True),
     },

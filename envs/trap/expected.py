@@ -1,6 +1,6 @@
-"""What the throws of a turn have in common: a trap that lands on a cell makes the same position, wherever it was thrown.
+"""Values of throws for greedy players: a trap that lands on a cell gives the same position for every throw.
 
-A greedy player values each landing once, some 50 of them, instead of those of all throws, some 400.
+So each landing is valued once, some 50 of them, instead of some 400 for all throws.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ ROOM = Path(__file__)
 
 
 def make_expected(row_value: Compiled) -> tuple[Compiled, Compiled]:
-    """Returns `prepare` and `expected`, as `Chance.make_expected` says."""
+    """Compiles `prepare` and `expected`; see `Chance.make_expected`."""
 
     @bind(ROOM, inline=True)
     def prepare(S, i, o, P, T):
-        """Before a throw, writes the value of each landing to P: of a new trap on cell c to P[o + c], of none to P[o + cells].
+        """Before a throw, writes the value of each landing to P.
 
-        Where no new trap can lie, and in P[o + cells + 1] for a cell off the board, it writes 0.
+        A new trap on cell c has its value at P[o + c]; the value without a new trap is at P[o + cells]. Cells that cannot get a
+        trap, and P[o + cells + 1] for a cell off the board, get 0.
         """
         word = S[i, 1]
         if phase_of(word) != THROW:
@@ -56,7 +57,7 @@ def make_expected(row_value: Compiled) -> tuple[Compiled, Compiled]:
 
     @bind(ROOM, inline=True)
     def expected(S, i, a, o, P, T):
-        """Returns an action's expected value: of a throw a sum in the order in which a greedy player meets its outcomes."""
+        """Returns an action's expected value; for a throw, a sum in the order in which a greedy player meets the outcomes."""
         if a < 8:
             apply_action(S, i, a, o, T)
             return row_value(S, o, current_player(S, o, T), T)

@@ -1,4 +1,4 @@
-"""What learners see of Trap: observations, the eight symmetries of the square, and what networks see, `sparse` and `reach`."""
+"""What learners see of Trap: observations, the eight symmetries of the square, and the features `sparse` and `reach`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
 POSITIONS = ~((LOW7 << PLAYER) | (LOW7 << (PLAYER + CELL)) | (LOW7 << TARGET) | SECOND_TRAPS)
-"""Word 1 without what a symmetry moves."""
+"""The bits of word 1 that no symmetry moves."""
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
@@ -52,7 +52,7 @@ def observation_space(options: Options) -> gym.spaces.Box:
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `observe` writes."""
+    """Returns the labels of the planes that `observe` writes."""
     turns = Labels(("turns left",), "everywhere the turns left until the draw, this one included")
     return {
         "": (
@@ -87,7 +87,7 @@ def observe(S, i, O, e, T):
 
 @jit(inline=True)
 def transform(S, i, k, j, T):
-    """Transposes (bit 2 of k), then mirrors top-bottom (bit 1) and left-right (bit 0)."""
+    """Writes row i transposed (bit 2 of k), then mirrored top-bottom (bit 1) and left-right (bit 0)."""
     low, word = S[i, 0], S[i, 1]
     moved = u64(T.image[k, cell_of(word, 0)]) << PLAYER
     moved |= u64(T.image[k, cell_of(word, 1)]) << (PLAYER + CELL)
@@ -109,15 +109,15 @@ def transform_action(a, k, T):
     return T.turned[k, a]
 
 
-# What networks that see `sparse` or `reach` see of Trap.
+# The features `sparse` and `reach`.
 #
-# Both: both cells; what is blocked around each player, in a window of five rows and columns; the traps of every row; how far the
-# opponent is and where; how many moves both have; how many open cells lie around the moves. The cells and the numbers of moves
-# are told apart by what is due, a move or a throw. "Own" is the player who acts.
+# Both: the players' cells; the blocked cells around each player, in a window of five rows and columns; the traps of every row; the
+# offset to the opponent; the numbers of moves of both players, and of open cells around these moves. Cells and numbers of moves
+# have different features before a move and before a throw. "Own" is the player who acts.
 #
-# The window is told row by row in `sparse`; in `reach` as patterns of two rows at once, and of the eight cells next to the player.
-# `reach` also tells how far both players get: of each the cells within two and within three king steps, and those that he reaches
-# before the other; each pair of such numbers, own and the other's, is a feature.
+# `sparse` describes the window row by row, `reach` by patterns of two rows at once, and of the eight cells next to the player.
+# `reach` also describes how far both players get: the cells within two and within three king steps, and those that a player reaches
+# before the other. Each pair of such numbers, own and the other's, is a feature.
 
 WINDOW = 5
 WINDOWS = 2 * WINDOW << WINDOW
@@ -127,7 +127,7 @@ STRIPS = (WINDOW - 1) << (2 * WINDOW)
 AROUND = STRIPS + (1 << 9)
 """Patterns around one player: two rows of the window at a time, then the nine cells in its middle."""
 TWO_STEPS, THREE_STEPS = 25, 49
-"""Numbers of cells that there can be within two and within three steps, none included."""
+"""Possible numbers of cells within two and within three steps, including none."""
 REACHED = TWO_STEPS**2 + 2 * THREE_STEPS**2
 ONE_WORD = 8
 """Boards up to this size have all cells in one word."""
@@ -150,8 +150,11 @@ def row_of(low, high, start, size):
 
 @jit(inline=True)
 def window(F, n, first, cell, low, high, strips, T):
-    """Writes what is blocked around a cell from F[n] on, row by row or in `strips` of two; returns the moves from it and their open
-    cells."""
+    """Writes the features of the blocked cells around a cell from F[n] on; returns the number of moves from it, and of open
+    cells around these.
+
+    The window is described row by row, or with `strips` in strips of two rows.
+    """
     size = u64(T.size)
     y, x = T.place[cell, 0], u64(T.place[cell, 1])
     before, ring, opened = ROW_MASK, ZERO, np.int64(0)
@@ -164,10 +167,10 @@ def window(F, n, first, cell, low, high, strips, T):
         if not strips:
             F[n + down] = first + (down << WINDOW) + np.int64(pattern)
         if down > 0:
-            both = (u64(down - 1) << TWICE) + (before << u64(WINDOW)) + pattern
-            opened += np.int64(T.around[both])
+            strip = (u64(down - 1) << TWICE) + (before << u64(WINDOW)) + pattern
+            opened += np.int64(T.around[strip])
             if strips:
-                F[n + down - 1] = first + np.int64(both)
+                F[n + down - 1] = first + np.int64(strip)
         if down > 0 and down < WINDOW - 1:
             ring = (ring << THREE) | ((pattern >> ONE) & SEVEN)
         before = pattern
@@ -178,8 +181,11 @@ def window(F, n, first, cell, low, high, strips, T):
 
 @jit(inline=True)
 def write(S, i, F, strips, T):
-    """Writes what `sparse` and `reach` share; returns how many features these are, the number of the next one, whether a throw is
-    due, the cells of both players, and what is blocked."""
+    """Writes the features that `sparse` and `reach` share, for row i.
+
+    Returns how many they are, the number of the next feature, whether a throw is due, the cells of both players, and the
+    blocked cells.
+    """
     word, size = S[i, 1], u64(T.size)
     player = turn_of(word) & ONE
     throwing = np.int64(phase_of(word) != MOVE)
@@ -187,17 +193,17 @@ def write(S, i, F, strips, T):
     low, high = blocked(S, i, T)
     F[0] = throwing * T.cells + own
     F[1] = (2 + throwing) * T.cells + other
-    # The windows around both
+    # The windows around both players.
     n, first, patterns = 2, 4 * T.cells, AROUND if strips else WINDOW << WINDOW
     own_moves, own_open = window(F, n, first, own, low, high, strips, T)
     other_moves, other_open = window(F, n + WINDOW, first + patterns, other, low, high, strips, T)
     n, first = n + 2 * WINDOW, first + 2 * patterns
-    # The traps of every row
+    # The traps of every row.
     for row in range(T.size):
         bits = row_of(S[i, 0], word & SECOND_TRAPS, u64(row) * size, size)
         F[n + row] = first + (row << T.size) + np.int64(bits)
     n, first = n + T.size, first + (T.size << T.size)
-    # Where the opponent is, and the numbers of moves and open cells
+    # The offset to the opponent, and the numbers of moves and open cells.
     span = 2 * T.size - 1
     down, right = T.place[other, 0] - T.place[own, 0], T.place[other, 1] - T.place[own, 1]
     F[n] = first + (down + T.size - 1) * span + right + T.size - 1
@@ -227,7 +233,7 @@ def further(cells, low, high, T):
 
 @jit(inline=True)
 def steps_from(cell, low, high, T):
-    """Returns the cells within one, two and three steps of a cell; `low` and `high` are those that are free."""
+    """Returns the cells within one, two and three steps of a cell; `low` and `high` are the free cells."""
     one = (T.near[cell, 0] & low, T.near[cell, 1] & high)
     two = further(one, low, high, T)
     return one, two, further(two, low, high, T)
@@ -235,7 +241,7 @@ def steps_from(cell, low, high, T):
 
 @jit(inline=True)
 def sooner(mine, theirs):
-    """Counts the cells within three steps that one player reaches before the other."""
+    """Returns the number of cells within three steps that one player reaches before the other."""
     n = ZERO
     for word in range(2):
         one, two, three = mine[0][word], mine[1][word], mine[2][word]
@@ -247,7 +253,7 @@ def sooner(mine, theirs):
 
 @jit(inline=True)
 def counted(cells):
-    """Returns how many cells there are."""
+    """Returns the number of cells in a set."""
     return np.int64(count_bits(cells[0]) + count_bits(cells[1]))
 
 
@@ -265,38 +271,44 @@ def reach_active(S, i, F, T):
 
 
 def observed(obs, options: Options, strips: bool):
-    """Returns the features of observations [n, 4 * cells], as `sparse_active` does, or in `strips` as `reach_active` does."""
+    """Returns the features of observations [n, 4 * cells], as `sparse_active` writes them, or with `strips` as `reach_active`
+    does.
+    """
     size, cells = options.size, options.size**2
-    at = np.arange(cells)
-    rows, columns = np.divmod(at, size)
+    indices = np.arange(cells)
+    rows, columns = np.divmod(indices, size)
     down, right = rows - rows[:, None], columns - columns[:, None]  # [from, to]
     own, other, traps, throwing = (obs[:, k * cells : (k + 1) * cells] for k in range(4))
     throwing, free = throwing[:, :1], 1 - np.minimum(own + other + traps, 1)
-    found = [own @ at[:, None] + throwing * cells, other @ at[:, None] + (throwing + 2) * cells]
-    # The windows around both, by pairs of the player's cell and one that is free
-    here, there = np.nonzero((abs(down) <= 2) & (abs(right) <= 2))
-    bits = np.zeros((len(here), WINDOW), dtype=np.int64)
-    bits[np.arange(len(here)), down[here, there] + 2] = 1 << right[here, there] + 2
+    features = [own @ indices[:, None] + throwing * cells, other @ indices[:, None] + (throwing + 2) * cells]
+    # The windows around both players, from pairs of the player's cell and a free cell.
+    from_cells, to_cells = np.nonzero((abs(down) <= 2) & (abs(right) <= 2))
+    bits = np.zeros((len(from_cells), WINDOW), dtype=np.int64)
+    bits[np.arange(len(from_cells)), down[from_cells, to_cells] + 2] = 1 << right[from_cells, to_cells] + 2
     first, counts = 4 * cells, []
     for player in (own, other):
-        patterns = 31 - (player[:, here] * free[:, there]) @ bits
+        patterns = 31 - (player[:, from_cells] * free[:, to_cells]) @ bits
         both = patterns[:, :4] * 32 + patterns[:, 1:5] + (np.arange(4) << 2 * WINDOW)
         ring = (patterns[:, 1:4] // 2 % 8) @ np.array([[64], [8], [1]])
-        found += [both + first, ring + (first + STRIPS)] if strips else [patterns + (first + (np.arange(5) << WINDOW))]
+        features += (
+            [both + first, ring + (first + STRIPS)] if strips else [patterns + (first + (np.arange(5) << WINDOW))]
+        )
         first += AROUND if strips else WINDOW << WINDOW
         counts.append(9 - looked_up_in(np.array([pattern.bit_count() for pattern in range(512)]), ring))
         counts.append(looked_up_in(np.array(open_pairs()), both).sum(axis=1)[:, None])
-    # The traps of every row; where the opponent is, and the numbers of moves and open cells
-    found.append(traps @ ((rows[:, None] == np.arange(size)) << columns[:, None]) + (first + (np.arange(size) << size)))
+    # The traps of every row; the offset to the opponent, and the numbers of moves and open cells.
+    features.append(
+        traps @ ((rows[:, None] == np.arange(size)) << columns[:, None]) + (first + (np.arange(size) << size))
+    )
     first, span = first + (size << size), 2 * size - 1
     along = (rows * span + columns)[:, None]
-    found.append(other @ along - own @ along + (first + (size - 1) * (span + 1)))
+    features.append(other @ along - own @ along + (first + (size - 1) * (span + 1)))
     first += span * span
-    found += [throwing * MOVES + counts[0] * 9 + counts[2] + first, counts[1] + (first + 2 * MOVES)]
-    found.append(counts[3] + (first + 2 * MOVES + SUMS))
+    features += [throwing * MOVES + counts[0] * 9 + counts[2] + first, counts[1] + (first + 2 * MOVES)]
+    features.append(counts[3] + (first + 2 * MOVES + SUMS))
     if not strips:
-        return found
-    # How far both get: cells within one, two and three steps, of which some are reached before the other
+        return features
+    # How far both players get: cells within one, two and three steps, and those reached before the other.
     near, reached = (abs(down) <= 1) & (abs(right) <= 1), []
     for player in (own, other):
         steps = [player * 0]
@@ -308,18 +320,18 @@ def observed(obs, options: Options, strips: bool):
         for mine, theirs in (reached, reached[::-1])
     ]
     first += 2 * MOVES + 2 * SUMS
-    for places, (mine, theirs) in (
+    for sizes, (mine, theirs) in (
         (TWO_STEPS, (steps[2].sum(axis=1) for steps in reached)),
         (THREE_STEPS, (steps[3].sum(axis=1) for steps in reached)),
         (THREE_STEPS, sooner),
     ):
-        found.append((mine * places + theirs)[:, None] + throwing * REACHED + first)
-        first += places**2
-    return found
+        features.append((mine * sizes + theirs)[:, None] + throwing * REACHED + first)
+        first += sizes**2
+    return features
 
 
 def feature_count(options: Options, patterns: int, more: int = 0) -> int:
-    """Returns how many features there are, with so many patterns around a player, and so many more."""
+    """Returns the number of features, with `patterns` around each player, and `more` others."""
     size = options.size
     return 4 * size**2 + 2 * patterns + (size << size) + (2 * size - 1) ** 2 + 2 * MOVES + 2 * SUMS + more
 

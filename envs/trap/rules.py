@@ -1,14 +1,15 @@
-"""Exact rules of Trap as functions on rows: move one step, then throw a trap; who cannot move has lost.
+"""Exact rules of Trap as functions on rows: move one step, then throw a trap; a player who cannot move loses.
 
-A turn is MOVE (to a free neighbour of the eight), a test, THROW (at any cell without a player; at a trap too), the
-landing (the one chance stage), a test. A throw over the Manhattan distance d hits with probability (21 - d) / 20; a miss
-lands on a neighbour of the target without a player, each equally often, trap or not. A landing on a trap changes
-nothing. A player is stuck if no neighbour is free. After a move the opponent's being stuck wins; after a landing too,
-even if the thrower is stuck as well; if only the thrower is stuck he loses at once (`self_trap="immediate"`), or play goes
-on (`"deferred"`). After `max_turns` turns the game is a draw. Who is to move and cannot, loses.
+A turn is MOVE (to one of the eight neighbours, if it is free), a test, THROW (at any cell without a player, also at a trap),
+the landing (the only chance stage), a test. A throw over the Manhattan distance d hits with probability (21 - d) / 20. A miss
+lands on a neighbour of the target without a player, each equally likely, trap or not. A landing on a trap changes nothing.
 
-Word 0 holds the traps of cells 0..63, row by row from the top; word 1 holds, from bit 0 on, those of cells 64..80, the
-cells of both players, phase, target, turns played, and the end (0 none, 1 or 2 the winner, 3 draw).
+A player is stuck if no neighbour is free. After a move the player wins if the opponent is stuck; after a landing too, even if
+the thrower is stuck as well. If only the thrower is stuck he loses at once (`self_trap="immediate"`), or play goes on
+(`"deferred"`). After `max_turns` turns the game is a draw. A player who has to move and cannot, loses.
+
+Word 0 holds the traps of cells 0..63, row by row from the top. Word 1 holds, from bit 0 on, those of cells 64..80, the cells of
+both players, phase, target, turns played, and the end (0 none, 1 or 2 the winner, 3 draw).
 
 Source: "AI Squid Game: Trap!", Columbia COMS W4701, autumn 2021.
 """
@@ -30,9 +31,9 @@ MOVE, THROW, LANDING = u64(0), u64(1), u64(2)
 DRAW = u64(3)
 SECOND_TRAPS = u64((1 << 17) - 1)
 KEEP = ~((LOW2 << PHASE) | (LOW7 << TARGET) | (LOW2 << END))
-"""Word 1 without phase, target and end."""
+"""The bits of word 1 without phase, target and end."""
 COUNTED = u64(34)
-"""Turns before the cap from which on the count of turns belongs to the key: no search is deeper."""
+"""Turns before the draw from which on the number of turns belongs to the key: no search is deeper."""
 KEY_SALT = u64(0x5851F42D4C957F2D)
 
 
@@ -50,7 +51,7 @@ def phase_of(word):
 
 @jit(inline=True)
 def turn_of(word):
-    """Returns the number of turns played before this one; even where player 0 acts."""
+    """Returns the number of turns played before this one; even if player 0 acts."""
     return (word >> TURN) & LOW16
 
 
@@ -65,7 +66,7 @@ def blocked(S, i, T):
 
 @jit(inline=True)
 def holds(low, high, cell, T):
-    """Whether a set of cells, two words, has a cell."""
+    """Whether a set of cells, two words, contains a cell."""
     return (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]) != ZERO
 
 
@@ -77,7 +78,7 @@ def stuck(cell, low, high, T):
 
 @jit(inline=True)
 def count_beside(cell, low, high, T):
-    """Counts the neighbours of a cell in a set of cells."""
+    """Returns the number of neighbours of a cell in a set of cells."""
     return count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
 
 
@@ -162,7 +163,7 @@ def apply_action(S, i, a, j, T):
 
 @jit(inline=True)
 def pass_turn(S, i, T):
-    """Ends the turn at row i, on which the trap has landed, and tests who has won."""
+    """Ends the turn at row i, after the landing, and tests who has won."""
     word = S[i, 1]
     player = turn_of(word) & ONE
     S[i, 1] = (word & KEEP) + (ONE << TURN)
@@ -190,7 +191,7 @@ def is_player(word, cell):
 
 @jit(inline=True)
 def spill_cells(word, target, T):
-    """Counts the cells where a miss can land."""
+    """Returns the number of cells where a miss can land."""
     n = 0
     for direction in range(8):
         cell = T.step[target, direction]
@@ -231,19 +232,19 @@ def sample_outcome(S, j, R, T):
     target = np.int64((word >> TARGET) & LOW7)
     cell = target
     if uniform(R) >= T.accuracy[cell_of(word, turn_of(word) & ONE), target]:
-        left = np.int64(below(R, spill_cells(word, target, T)))
+        remaining = np.int64(below(R, spill_cells(word, target, T)))
         for direction in range(8):
             spill = T.step[target, direction]
             if spill >= 0 and not is_player(word, spill):
-                if left == 0:
+                if remaining == 0:
                     cell = spill
-                left -= 1
+                remaining -= 1
     land(S, j, cell, j, T)
 
 
 @jit(inline=True)
 def key_word(word, turns, T):
-    """Returns word 1, with the turns played only where the cap is so many turns away or fewer, else with who acts."""
+    """Returns word 1 with the turns played, if the draw is at most `turns` away; otherwise only with the player who acts."""
     turn = turn_of(word)
     if turn + turns < T.max_turns:
         word = (word & ~(LOW16 << TURN)) | ((turn & ONE) << TURN)
@@ -252,19 +253,19 @@ def key_word(word, turns, T):
 
 @jit(inline=True)
 def hash_of(low, word):
-    """Hashes the two words of a row."""
+    """Returns a hash of the two words of a row."""
     return mix(mix(low ^ KEY_SALT) ^ word)
 
 
 @jit(inline=True)
 def key(S, i, T):
-    """Hashes everything that the next 64 decisions depend on."""
+    """Returns a hash of everything that the next 64 decisions depend on."""
     return hash_of(S[i, 0], key_word(S[i, 1], COUNTED, T))
 
 
 @jit
 def is_valid(S, i, T):
-    """Whether a row is a position: players and traps on the board, apart, and the end, if any, one that the board has."""
+    """Whether a row is a position: players and traps on the board, on different cells, and an end that fits the board."""
     word = S[i, 1]
     first, second, phase, turn = cell_of(word, 0), cell_of(word, 1), phase_of(word), turn_of(word)
     if first >= u64(T.cells) or second >= u64(T.cells) or first == second or phase > LANDING:
@@ -285,7 +286,7 @@ def is_valid(S, i, T):
 
 @jit
 def is_end(S, i, end, T):
-    """Whether the position at row i has ended so (0: not), were it to be played on; or may have, by a throw before it."""
+    """Whether `end` (0: none) is the correct end of the position at row i, now or by the throw before it."""
     turn, phase = turn_of(S[i, 1]), phase_of(S[i, 1])
     player = turn & ONE
     if phase != MOVE:
@@ -302,15 +303,16 @@ def is_end(S, i, end, T):
 
 
 CANDIDATES = ("all", "near", "near+traps")
-"""Throws that a search may be told to consider; legal are always all."""
+"""Names of the sets of throws that a search may consider; all are legal."""
 
 
 @jit(inline=True)
 def candidates(S, i, A, T):
-    """Writes the actions that a search considers: every move, and throws at the cells next to the opponent.
+    """Writes the actions that a search considers, and returns their number: every move, and throws at cells next to the
+    opponent.
 
-    Those that are free ("near"), or also those with a trap and one certain pass, a trap that lies right beside the thrower
-    ("near+traps").
+    "near" takes the free cells among these. "near+traps" also takes those with a trap, and one certain pass, a throw at a trap
+    right beside the thrower.
     """
     word = S[i, 1]
     if T.candidates == 0 or phase_of(word) == MOVE:

@@ -1,9 +1,9 @@
 """Hand-made evaluators of Trap: weighted counts of the cells that each player can reach.
 
-For each player: the moves (cells one king step away), the open neighbours summed over the moves, the cells within two and
-within three king steps, and all cells that can be reached. Blocked are traps and the other player; the own cell does not
-count. Each score is a weighted sum of the counts of the player who acts less one of the opponent's, over a scale that keeps
-it in (-1, 1). Sources: the handout of COMS W4701 (IS, AIS, OCLS), and public solutions to it.
+The counts of a player are the moves (cells one king step away), the open neighbours summed over the moves, the cells within two
+and within three king steps, and all reachable cells. Traps and the other player block; the player's own cell does not count. A
+score is a weighted sum of the counts of the player who acts minus one of the opponent's, scaled into (-1, 1). Sources: the
+handout of COMS W4701 (IS, AIS, OCLS), and public solutions to it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, count_beside, 
 from leafwise.envs.trap.tables import Options
 
 COUNTS = ("moves", "ocls", "two", "three", "area")
-"""Moves P; open cells around the moves (with the board as it stands); cells within two steps, three, any number."""
+"""Moves; open cells around the moves (on the board as it is); cells within two steps, within three, within any number."""
 MOVES, OPEN, WITHIN_2, WITHIN_3, AREA = range(5)
 MARGIN = 1.05
-"""A score stays this much inside -1 and 1."""
+"""The factor by which a score stays inside -1 and 1."""
 
 
-class Weights(NamedTuple):
-    """What `T.leaf` holds for `weighted`."""
+class ScoreWeights(NamedTuple):
+    """The weights in `T.leaf` for `weighted`."""
 
     factors: Floats
-    """[2, 5]: what each count is worth for the player who acts and (negative, if it should be) for the other."""
+    """[2, 5]: the weight of each count for the player who acts, and (usually negative) for the opponent."""
 
 
 @jit(inline=True)
@@ -51,7 +51,7 @@ def grown(low, high, T):
 
 @jit(inline=True)
 def weigh(cell, low, high, factors, T):
-    """Returns the weighted counts of the player on `cell`; `low` and `high` are the cells that are free."""
+    """Returns the weighted counts of the player on `cell`; `low` and `high` are the free cells."""
     ring_low, ring_high = T.near[cell, 0] & low, T.near[cell, 1] & high
     n = np.float64(count_bits(ring_low) + count_bits(ring_high))
     total = factors[MOVES] * n
@@ -62,7 +62,7 @@ def weigh(cell, low, high, factors, T):
             if to >= 0 and holds(low, high, to, T):
                 summed += count_beside(to, low, high, T)
         total += factors[OPEN] * np.float64(summed)
-    # Within two steps, three, and as many as there are, as far as any of them counts
+    # Cells within two steps, three, and any number, up to the last count with a weight.
     last = AREA
     while last > OPEN and factors[last] == 0.0:
         last -= 1
@@ -91,16 +91,16 @@ def weighted(S, i, T):
 
 
 def make_weighted(options: Options, name: str, me: Sequence[float], opponent: Sequence[float]) -> Evaluator:
-    """Returns the evaluator sum(me * own counts) - sum(opponent * the other's), scaled into (-1, 1).
+    """Returns the evaluator sum(me * own counts) - sum(opponent * the other's counts), scaled into (-1, 1).
 
-    Weights are in the order of `COUNTS`, missing ones 0; some weight is not 0.
+    Weights are in the order of `COUNTS`, missing ones 0; at least one weight is not 0.
     """
     factors = np.zeros((2, len(COUNTS)))
     factors[0, : len(me)], factors[1, : len(opponent)] = me, np.negative(opponent)
-    scale = MARGIN * max(abs(line) @ [8, 64, 24, 48, options.size**2] for line in factors)  # the most that each can be
+    scale = MARGIN * max(abs(line) @ [8, 64, 24, 48, options.size**2] for line in factors)  # the largest possible sums
     if factors[0].min() < 0 or factors[1].max() > 0:
         scale *= 2  # the two halves may add up
-    return Evaluator(name, weighted, weights=Weights(factors / scale), low=-1.0, high=1.0)
+    return Evaluator(name, weighted, weights=ScoreWeights(factors / scale), low=-1.0, high=1.0)
 
 
 WEIGHTS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
@@ -120,10 +120,10 @@ WEIGHTS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 }
 """Score -> weights of the player who acts and of the opponent; the first is the default.
 
-is: P - O. ais: P - 2 O. ais_own: 2 P - O, as some programs read it. ocls: open cells around the moves, a player standing on
-the cell moved to; ocls_static: standing where he is. two_rings: cells within two steps. area: all that can be reached.
-reach: cells within one, two and three steps, added up; keen: the opponent's count more; safe, safer: the own; near: the nearer
-count more; open: with the open cells around the moves.
+is: P - O. ais: P - 2 O. ais_own: 2 P - O, as some programs read it. ocls: open cells around the moves, with the player on the
+cell moved to; ocls_static: with the player on his cell. two_rings: cells within two steps. area: all reachable cells. reach:
+the sum of cells within one, two and three steps; keen: the opponent's weigh more; safe, safer: the own weigh more; near: nearer
+cells weigh more; open: with the open cells around the moves.
 """
 
 

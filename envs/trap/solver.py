@@ -1,7 +1,7 @@
-"""The exact solver of Trap on boards of 3 and 4 a side: values of every position, and the solver as people and tools call it.
+"""The exact solver of Trap on boards of 3 and 4 a side: values of every position, and the solver's interface.
 
-Values are expected results. With fewer than NEAR turns left until the draw they are counted, and the values are those of just
-this position; before that they are those of the game without a cap, in which play without end is worth 0.
+Values are expected results. With fewer than NEAR turns left until the draw, turns are counted, and the values are exact for
+this position. Earlier, values are those of the game without a cap, in which endless play is worth 0.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.tables import Tables, make_tables, solver_mb
 from leafwise.envs.trap.text import fields
 
-# Values of every position of a small board, without a cap on turns or with so many turns left until the draw.
+# Values of every position of a small board, without a cap on turns or with a number of turns left until the draw.
 #
-# Without a cap: value iteration, layer by layer of traps. Traps only grow, so the boards with most traps come first. Throws that
-# change nothing keep to their layer, in cycles: a layer starts from 0 and is swept synchronously until nothing moves, the limit of
-# games with ever later caps; play without end is worth 0.
+# Without a cap: value iteration, layer by layer of equally many traps. Traps are never removed, so the boards with most traps come
+# first. Throws that change nothing stay in their layer, in cycles. A layer starts from 0 and is swept synchronously until no value
+# changes: the limit of games with ever later caps, in which endless play is worth 0.
 #
-# With a cap: one turn more at a time, from no turn left, where every position is worth 0. What each turn has moved is kept, so that
-# the table goes back to fewer turns too.
+# With a cap: one turn more at a time, starting with no turn left, where every position is worth 0. The changes of each turn are
+# stored, so that the table can go back to fewer turns.
 #
-# Positions are stored with the player to move in one eighth of the board, the rest by symmetry. Only those are valued again that
-# depend on a value that has moved.
+# Positions are stored with the player to move in one eighth of the board, the rest by symmetry. A position is valued again only if
+# a value that it depends on has changed.
 
 
 TINY = 1e-13
-"""A value that moves by less has not moved."""
+"""A smaller change of a value does not count."""
 
 
-class Memory(NamedTuple):
+class TrapMemory(NamedTuple):
     """Geometry and values; C cells, E cells in an eighth of the board."""
 
     cells: int
@@ -53,9 +53,9 @@ class Memory(NamedTuple):
     hits: Floats
     """[C, C]: from, target -> probability of a hit."""
     eighth: Ints
-    """[C]: which cell of the eighth a cell is an image of, counted from 0."""
+    """[C]: the cell of the eighth that is an image of this cell, counted from 0."""
     turn: Ints
-    """[C]: the symmetry that brings a cell there."""
+    """[C]: the symmetry that moves a cell there."""
     image: Ints
     """[8, C]"""
     turned: NDArray[np.int32]
@@ -63,20 +63,20 @@ class Memory(NamedTuple):
     values: Floats
     """[E * C * 2**C]: for the player to move, by his cell, the other's and the traps."""
     fresh: Floats
-    """Next values, in the order of a layer; as long as the largest."""
+    """New values, in the order of a layer; as long as the largest layer."""
     places: NDArray[np.int32]
-    """Where values of a layer have moved; as long as the largest."""
+    """Slots whose values changed in a layer; as long as the largest layer."""
     before: Floats
-    """What they were; as long."""
+    """Their old values; equally long."""
     due: Bytes
-    """[E * C * 2**C]: whether a value that this one depends on has moved."""
+    """[E * C * 2**C]: whether a value that this one depends on has changed."""
     worth: Floats
     """[C]: scratch, value after the trap has landed on each cell."""
     immediate: bool
 
 
-def make_memory(T: Tables) -> Memory:
-    """Returns memory for a variant, nothing solved yet."""
+def make_memory(T: Tables) -> TrapMemory:
+    """Returns empty memory for a variant."""
     cells = T.cells
     turn = T.image.argmin(axis=0)
     home = T.image.min(axis=0)
@@ -87,7 +87,7 @@ def make_memory(T: Tables) -> Memory:
         turned |= ((boards >> cell & 1) << T.image[:, cell, None]).astype(np.int32)
     entries = len(firsts) * cells << cells
     largest = len(firsts) * (cells - 1) * comb(cells - 2, cells // 2 - 1)
-    return Memory(
+    return TrapMemory(
         cells=cells,
         step=T.step,
         near=T.near[:, 0].astype(np.int64),
@@ -107,25 +107,25 @@ def make_memory(T: Tables) -> Memory:
 
 
 @jit(inline=True)
-def place(me, opponent, traps, M):
-    """Returns where the value of a position is stored."""
+def slot_of(me, opponent, traps, M):
+    """Returns the slot of a position's value."""
     k = M.turn[me]
     return ((M.eighth[me] * M.cells + M.image[k, opponent]) << M.cells) + np.int64(M.turned[k, traps])
 
 
 @jit(inline=True)
 def landed(me, opponent, traps, M):
-    """Returns what a board is worth to the thrower after the landing."""
+    """Returns the value of a board for the thrower after the landing."""
     if M.near[opponent] & ~(traps | (1 << me)) == 0:
         return 1.0
     if M.immediate and M.near[me] & ~(traps | (1 << opponent)) == 0:
         return -1.0
-    return -M.values[place(opponent, me, traps, M)]
+    return -M.values[slot_of(opponent, me, traps, M)]
 
 
 @jit
 def value_landings(me, opponent, traps, M):
-    """Writes what the landing on each cell is worth to the thrower to M.worth; both players' cells are 0."""
+    """Writes the value of a landing on each cell for the thrower to M.worth; both players' cells get 0."""
     same = landed(me, opponent, traps, M)
     for cell in range(M.cells):
         if cell in (me, opponent):
@@ -138,7 +138,7 @@ def value_landings(me, opponent, traps, M):
 
 @jit(inline=True)
 def throw_value(me, opponent, target, M):
-    """Returns what a throw is worth to the thrower, by the landings in M.worth."""
+    """Returns the value of a throw for the thrower, from the landings in M.worth."""
     hit = M.hits[me, target]
     total, n = 0.0, 0
     for direction in range(8):
@@ -151,7 +151,7 @@ def throw_value(me, opponent, target, M):
 
 @jit
 def moved_value(me, opponent, traps, M):
-    """Returns what it is worth to have moved to a cell: 1 if the other is stuck, else the best throw."""
+    """Returns the value of having moved to a cell: 1 if the other player is stuck, otherwise the best throw."""
     if M.near[opponent] & ~(traps | (1 << me)) == 0:
         return 1.0
     value_landings(me, opponent, traps, M)
@@ -164,7 +164,7 @@ def moved_value(me, opponent, traps, M):
 
 @jit(inline=True)
 def mark(me, opponent, traps, M):
-    """Marks a position as due, in all forms in which it is stored (one who stands on an axis has several)."""
+    """Marks a position as due, in all forms in which it is stored (several if a player stands on an axis)."""
     home = M.image[M.turn[me], me]
     for k in range(8):
         if M.image[k, me] == home:
@@ -173,7 +173,7 @@ def mark(me, opponent, traps, M):
 
 @jit
 def mark_before(me, opponent, traps, M):
-    """Marks the positions of which a turn leads here: the opponent moved to its cell, and a trap has landed or nothing changed."""
+    """Marks the positions from which a turn leads here: the opponent moved to its cell, and a trap landed or nothing changed."""
     for direction in range(8):
         start = M.step[opponent, direction]
         if start >= 0 and start != me:
@@ -187,10 +187,11 @@ def mark_before(me, opponent, traps, M):
 
 @jit
 def sweep(states, M):
-    """Values every position of a layer that is due by what its successors are worth in the table.
+    """Values every due position of a layer from its successors' values in the table.
 
-    Writes where values have moved to `places` and what they were to `before`; returns how many.
+    Writes the slots of changed values to `places` and the old values to `before`; returns how many.
     """
+    # New values of due positions.
     mask = (1 << M.cells) - 1
     for i in range(states.shape[0]):
         at = states[i, 0]
@@ -202,6 +203,8 @@ def sweep(states, M):
                 if to >= 0 and to != opponent and traps >> to & 1 == 0:
                     best = max(best, moved_value(to, opponent, traps, M))
             M.fresh[i] = best
+
+    # Stores the values that changed.
     moved = 0
     for i in range(states.shape[0]):
         at = states[i, 0]
@@ -213,6 +216,8 @@ def sweep(states, M):
                 M.before[moved] = M.values[at]
                 M.values[at] = M.fresh[i]
                 moved += 1
+
+    # Positions that depend on these are due.
     for i in range(states.shape[0]):
         at = states[i, 0]
         if M.due[at] & 2:
@@ -221,38 +226,38 @@ def sweep(states, M):
     return moved
 
 
-def layer(number: int, M: Memory) -> Ints:
-    """Returns the stored positions with so many traps; shape [n, 2]: place, cell of the player to move."""
+def layer(number: int, M: TrapMemory) -> Ints:
+    """Returns the stored positions with `number` traps; shape [n, 2]: slot, cell of the player to move."""
     boards = np.arange(1 << M.cells)
     boards = boards[np.bitwise_count(boards) == number]
-    found = []
+    parts = []
     for k in range(int(M.eighth.max()) + 1):
         me = next(cell for cell in range(M.cells) if M.eighth[cell] == k and M.turn[cell] == 0)
         for opponent in range(M.cells):
             if opponent != me:
                 free = boards[boards & (1 << me | 1 << opponent) == 0]
-                at = ((k * M.cells + opponent) << M.cells) + free
-                found.append(np.stack([at, np.full(len(at), me)], axis=1))
-    return np.concatenate(found)
+                slots = ((k * M.cells + opponent) << M.cells) + free
+                parts.append(np.stack([slots, np.full(len(slots), me)], axis=1))
+    return np.concatenate(parts)
 
 
 MOST_SWEEPS = 5000
-"""Of a layer without a cap; its last values then move by less than 1e-9 a sweep."""
+"""Sweeps of a layer without a cap; its last values then change by less than 1e-9 a sweep."""
 
 Moves = list[tuple[NDArray[np.int32], Floats]]
-"""Where values move in a turn, and the values that are not in the table, by layer."""
+"""Slots whose values differ between two turns, and the values that are not in the table, by layer."""
 
 
 def size(moves: Moves) -> int:
-    """Returns the bytes of a turn's moves."""
+    """Returns the bytes of a turn's changes."""
     return sum(places.nbytes + values.nbytes for places, values in moves)
 
 
 class TurnTable:
-    """The values of all positions, without a cap or with so many turns left; it goes from one to the other when asked."""
+    """The values of all positions, without a cap or with a number of turns left; it moves between these on request."""
 
     def __init__(self, T: Tables, table_mb: float) -> None:
-        """Raises ValueError for less memory than the values take; what is left of it keeps what the last turns have moved."""
+        """Raises ValueError for less memory than the values need; the rest of it stores the changes of the last turns."""
         self.memory = make_memory(T)
         needed = sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)) / 2**20
         need_in(table_mb, Range(needed, unit="MB"), "a table", "trap")
@@ -260,32 +265,32 @@ class TurnTable:
         """Positions visited."""
         self._room = (table_mb - needed) * 2**20
         self._layers: list[Ints] = []
-        """Layers by their traps, once turns are counted."""
+        """Layers by their number of traps, for counted turns."""
         self._begin(capped=False)
 
     def _begin(self, *, capped: bool) -> None:
-        """Knows nothing: with a cap, the values with no turn left."""
+        """Clears the table; with a cap, to the values with no turn left."""
         self.memory.values[:] = 0.0
         self.memory.due[:] = 1
         self._capped = capped
         self._done = 0
-        """Layers done: of all, or of the turn under way."""
+        """Layers done: of all, or of the current turn."""
         self._turns = self._first = 0
-        """The turns left in the table, and the fewest that it can go back to."""
+        """The turns left in the table, and the fewest to which it can go back."""
         self._moves: list[Moves] = []
-        """Of each turn from `_first` on."""
-        self._under_way: Moves = []
-        self._settled = False
+        """The changes of each turn from `_first` on."""
+        self._current_moves: Moves = []
+        self._is_stable = False
         """Whether more turns change nothing."""
 
     def solve(self, stop: Bytes, turns: int | None = None) -> bool:
-        """Goes to so many turns left (None: no cap); returns False if stopped, and goes on from there when asked again."""
+        """Goes to `turns` turns left (None: no cap); returns False if stopped, and continues at the next call."""
         if (turns is not None) != self._capped or (turns is not None and turns < self._first):
             self._begin(capped=turns is not None)
         return self._add_layers(stop) if turns is None else self._count(stop, turns)
 
     def _add_layers(self, stop: Bytes) -> bool:
-        """Computes the values without a cap that are not yet known."""
+        """Computes the missing values without a cap."""
         while self._done < self.memory.cells - 1:
             states = layer(self.memory.cells - 2 - self._done, self.memory)
             for _ in range(MOST_SWEEPS):
@@ -298,11 +303,11 @@ class TurnTable:
         return True
 
     def _count(self, stop: Bytes, turns: int) -> bool:
-        """Goes to so many turns left, no fewer than `_first`."""
+        """Goes to `turns` turns left, at least `_first`."""
         while self._done or self._turns != turns:
             known = self._first + len(self._moves)
             if self._done or self._turns == known < turns:
-                if self._settled:
+                if self._is_stable:
                     break
                 if not self._add_turn(stop):
                     return False
@@ -320,7 +325,7 @@ class TurnTable:
             values[:], self.memory.values[places] = self.memory.values[places], values.copy()
 
     def _add_turn(self, stop: Bytes) -> bool:
-        """Computes the values with one turn more; layers with fewest traps first, which read only values of a turn less."""
+        """Computes the values with one turn more, from layers with fewest traps on, which read only values with a turn less."""
         M = self.memory
         while self._done < M.cells - 1:
             if self._done == len(self._layers):
@@ -330,11 +335,11 @@ class TurnTable:
             states = self._layers[self._done]
             moved = sweep(states, M)
             self.nodes += len(states)
-            self._under_way.append((M.places[:moved].copy(), M.before[:moved].copy()))
+            self._current_moves.append((M.places[:moved].copy(), M.before[:moved].copy()))
             self._done += 1
-        moves, self._under_way, self._done = self._under_way, [], 0
-        self._settled = size(moves) == 0
-        if not self._settled:
+        moves, self._current_moves, self._done = self._current_moves, [], 0
+        self._is_stable = size(moves) == 0
+        if not self._is_stable:
             self._moves.append(moves)
             self._turns += 1
         while sum(map(size, self._moves)) > self._room and len(self._moves) > 1:
@@ -343,22 +348,23 @@ class TurnTable:
         return True
 
 
-# The solver as people and tools call it.
+# The interface of the solver.
 
 
 NEAR = 32
-"""Turns before the draw from which on they are counted: no search sees farther. On 3x3 the draw moves no value by more than 0.015
-where it is farther away."""
+"""Turns before the draw from which on they are counted; no search looks further. On 3x3 a draw further away changes no value by
+more than 0.015.
+"""
 SAME = 1e-9
-"""Actions whose values differ by less are equally good."""
+"""Actions with a smaller difference in value are equally good."""
 
 
-class Solver:
-    """Solves every position of a board on the first question (a moment for 3x3, some 10 s for 4x4), and keeps the values.
+class TrapSolver:
+    """Solves every position of a board at the first question (at once for 3x3, some 10 s for 4x4), and keeps the values.
 
-    So it does for each number of turns left near the draw (minutes for 4x4).
+    Near the draw it does so for each number of turns left (minutes for 4x4).
 
-    Raises ValueError for a larger board, or for less memory than its values take.
+    Raises ValueError for a larger board, or for less memory than its values need.
     """
 
     def __init__(self, game: Game, table_mb: float = 64) -> None:
@@ -367,7 +373,7 @@ class Solver:
         self.table = TurnTable(make_tables(game.options), table_mb)
         self.memory = self.table.memory
         self.stop: Bytes = np.zeros(1, dtype=np.uint8)
-        sweep(np.zeros((0, 2), dtype=np.int64), self.memory)  # loads the compiled code
+        sweep(np.zeros((0, 2), dtype=np.int64), self.memory)  # compiles or loads the code
         moved_value(0, 2, 0, self.memory)
         value_landings(0, 2, 0, self.memory)
         throw_value(0, 2, 1, self.memory)
@@ -383,39 +389,39 @@ class Solver:
         if state.is_terminal:
             value = -state.returns if fields(state.row).turn % 2 else state.returns
             return Solution(value=value, score=None, bounds=(value, value))
-        left = self.game.options.last_turn - fields(state.row).turn
-        near = left < NEAR
-        if not stoppable(lambda: self.table.solve(self.stop, left - 1 if near else None), self.stop):
+        turns_left = self.game.options.last_turn - fields(state.row).turn
+        is_near = turns_left < NEAR
+        if not stoppable(lambda: self.table.solve(self.stop, turns_left - 1 if is_near else None), self.stop):
             return Solution(None, None, nodes=self.table.nodes, seconds=time.perf_counter() - started, complete=False)
         values = self.values(state)
         best = max(values.values())
-        good = tuple(name for name, value in values.items() if value > best - SAME)
-        line = good[:1]
+        best_actions = tuple(name for name, value in values.items() if value > best - SAME)
+        line = best_actions[:1]
         if state.play(line[0]).legal_actions:  # the throw of the same turn
             throws = self.values(state.play(line[0]))
             line += (max(throws, key=throws.__getitem__),)
         return Solution(
             value=best,
             score=None,
-            best_actions=good[: None if actions != "none" else 1],
+            best_actions=best_actions[: None if actions != "none" else 1],
             action_values=values if actions == "all" else {},
             line=line,
             nodes=self.table.nodes,
             depth=len(line),
             seconds=time.perf_counter() - started,
             bounds=(best, best),
-            note="" if near else f"as without the draw, which is {left} turns away",
+            note="" if is_near else f"as without the draw, which is {turns_left} turns away",
         )
 
     def values(self, state: State) -> dict[str, float]:
-        """Returns what every legal action is worth to the player who acts, by name; only after `solve` of the same turn."""
-        M, seen, names = self.memory, fields(state.row), self.game.actions
-        if seen.phase == r.MOVE:
-            cells = {names[a]: int(M.step[seen.me, a]) for a in state.legal_actions}
-            return {name: float(moved_value(to, seen.other, seen.traps, M)) for name, to in cells.items()}
-        value_landings(seen.me, seen.other, seen.traps, M)
-        return {names[a]: float(throw_value(seen.me, seen.other, a - 8, M)) for a in state.legal_actions}
+        """Returns the value of every legal action for the player who acts, by name; only after `solve` for the same turn."""
+        M, position, names = self.memory, fields(state.row), self.game.actions
+        if position.phase == r.MOVE:
+            cells = {names[a]: int(M.step[position.me, a]) for a in state.legal_actions}
+            return {name: float(moved_value(to, position.other, position.traps, M)) for name, to in cells.items()}
+        value_landings(position.me, position.other, position.traps, M)
+        return {names[a]: float(throw_value(position.me, position.other, a - 8, M)) for a in state.legal_actions}
 
     def known(self) -> dict[str, Any]:
-        """Returns `bounds` of the value (nothing until all is known) and `nodes`, of the work under way."""
+        """Returns `bounds` of the value (trivial until all is known) and `nodes`, of the running search."""
         return {"bounds": (-1, 1), "nodes": self.table.nodes}

@@ -1,4 +1,4 @@
-"""The variants of Trap, and the tables that compiled code reads of each."""
+"""The variants of Trap, and the tables that compiled code reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SELF_TRAPPED = {"immediate": "at once", "deferred": "when it is your turn to mov
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for one that Trap does not have. `ABOUT` says what each option is."""
+    """The options of a variant; raises ValueError for one that Trap does not have. `ABOUT` describes each option."""
 
     size: Annotated[int, Range(MIN_SIZE, MAX_SIZE)] = 7
     self_trap: Annotated[str, OneOf.described(SELF_TRAPPED)] = field(default="immediate", metadata=RULE_ONLY)
@@ -46,7 +46,7 @@ class Options:
 
 
 class Tables(NamedTuple):
-    """Everything compiled code needs besides the row; C cells."""
+    """The tables that compiled code reads, for C cells."""
 
     size: int
     cells: int
@@ -59,33 +59,34 @@ class Tables(NamedTuple):
     place: Ints
     """[C, 2]: row and column of a cell."""
     around: Bytes
-    """[4 * 32 * 32]: open neighbours of open cells next to the middle of a window of 5 x 5, by what is blocked in two rows of it,
-    one below the other; summed over the four pairs of rows."""
+    """[4 * 32 * 32]: open neighbours of open cells next to the middle of a window of 5 x 5, by the blocked cells in two rows of
+    it, one below the other; to be summed over the four pairs of rows.
+    """
     board: Words
     """[2]: all cells."""
     accuracy: Floats
     """[C, C]: from, target -> probability of a hit."""
     image: Ints
-    """[8, C]: where each symmetry puts a cell."""
+    """[8, C]: the cell to which each symmetry moves a cell."""
     turned: Ints
-    """[8, 8]: where each symmetry turns a direction."""
+    """[8, 8]: the direction to which each symmetry turns a direction."""
     west: Words
-    """[2]: all cells but the first column."""
+    """[2]: all cells except the first column."""
     east: Words
-    """[2]: all cells but the last column."""
+    """[2]: all cells except the last column."""
     immediate: bool
-    """Whether a thrower who traps himself has lost at once."""
+    """Whether a thrower who traps himself loses at once."""
     max_turns: np.uint64
     observe_turn: bool
-    """Whether the observation tells the turns left."""
+    """Whether the observation contains the turns left."""
     candidates: int
-    """Which throws a search considers, an index into `CANDIDATES`."""
+    """Index into `CANDIDATES` for a search."""
     stop: Bytes
     leaf: Any
 
 
 def accuracy(distance: int) -> float:
-    """Returns the probability that a throw over a Manhattan distance hits: 1 next to it, 0.05 less each step further."""
+    """Returns the probability that a throw over a Manhattan distance hits: 1 at distance 1, 0.05 less for each step more."""
     return max(0, 21 - distance) / 20
 
 
@@ -97,17 +98,17 @@ def action_names(options: Options) -> tuple[str, ...]:
 
 def bitboard(cells: list[int]) -> list[int]:
     """Returns a set of cells as two words."""
-    whole = sum(1 << cell for cell in set(cells))
-    return [whole & (1 << 64) - 1, whole >> 64]
+    bits = sum(1 << cell for cell in set(cells))
+    return [bits & (1 << 64) - 1, bits >> 64]
 
 
 def images(size: int) -> Ints:
-    """Returns, for the 8 symmetries of the square, identity first, where each cell goes; shape [8, cells]."""
-    found, cells = [], np.divmod(np.arange(size * size), size)
+    """Returns the cell to which each of the 8 symmetries of the square, identity first, moves each cell; shape [8, cells]."""
+    moved, cells = [], np.divmod(np.arange(size * size), size)
     for k in range(8):
         row, column = cells[::-1] if k & 4 else cells
-        found.append((size - 1 - row if k & 2 else row) * size + (size - 1 - column if k & 1 else column))
-    return np.array(found)
+        moved.append((size - 1 - row if k & 2 else row) * size + (size - 1 - column if k & 1 else column))
+    return np.array(moved)
 
 
 def steps(size: int) -> Ints:
@@ -118,37 +119,38 @@ def steps(size: int) -> Ints:
 
 
 def turned(image: Ints, step: Ints) -> list[int]:
-    """Returns the direction that each direction becomes when cells move as `image` says."""
+    """Returns the direction that each direction becomes when cells move to `image`."""
     middle = next(cell for cell in range(len(step)) if (step[cell] >= 0).all())
     around = step[image[middle]].tolist()
     return [around.index(image[cell]) for cell in step[middle]]
 
 
 def open_pairs() -> list[int]:
-    """Returns, for each two neighbouring rows of a window of 5 x 5 and all that can be blocked in them, a sum over the open cells.
+    """Returns a sum over open cells for each two neighbouring rows of a window of 5 x 5 and all combinations of blocked cells
+    in them.
 
-    Each cell next to the middle counts its open neighbours. Pairs within a row are counted with the row above it.
+    Each open cell next to the middle adds its open neighbours. Pairs within a row count with the row above it.
     """
     inner = [(row, column) for row in (1, 2, 3) for column in (1, 2, 3) if (row, column) != (2, 2)]
-    found = []
+    sums = []
     for row in range(4):
         for above in range(32):
             for below in range(32):
                 blocked = {row: above, row + 1: below}
-                here = [(r, c) for r in blocked for c in range(5) if not blocked[r] >> c & 1]
-                found.append(
+                open_cells = [(r, c) for r in blocked for c in range(5) if not blocked[r] >> c & 1]
+                sums.append(
                     sum(
                         abs(a[1] - b[1]) <= 1 and (a[0] != b[0] or (a[0] == row + 1 and a[1] != b[1]))
-                        for a in here
+                        for a in open_cells
                         if a in inner
-                        for b in here
+                        for b in open_cells
                     )
                 )
-    return found
+    return sums
 
 
 def solver_mb(options: Options) -> float:
-    """Returns 0, for the solver's table says how much it takes; raises ValueError for a board that is too large to be solved."""
+    """Returns 0, since the solver's table itself checks its size; raises ValueError for a board that is too large to solve."""
     if options.size not in (3, 4):
         raise UserError(f"trap: expected an exact solver for size 3 or 4, got {options.size}")
     return 0.0

@@ -1,9 +1,9 @@
 """Trap positions as one line of text.
 
 `...1.../......./.#...../......./......./......./...2... turn=1`: the rows from the top down, a dot for a free cell, `#` for a
-trap, 1 and 2 for the players; then the turns already played (even: player 1 acts; 0 if left out). `throw` says that the
-player has moved and must throw, `throw=3,4` that the trap thrown at row 3, column 4 is in the air. `won=1`, `won=2` and
-`draw` mark a finished game.
+trap, 1 and 2 for the players; then the number of turns played (even: player 1 acts; default: 0). `throw` means that the player
+has moved and must throw, `throw=3,4` that the trap thrown at row 3, column 4 is in the air. `won=1`, `won=2` and `draw` mark a
+finished game.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from leafwise.envs.trap.tables import Tables
 
 MARKS = ".#12"
 COURSE_CODES = {"0": 0, "-1": 1, "1": 2, "2": 3}
-"""What the course's boards show for MARKS."""
+"""The codes of the course's boards for MARKS."""
 ENDS = ("", "won=1", "won=2", "draw")
 
 
 class Fields(NamedTuple):
-    """What the words of a row say, for people and Python."""
+    """The fields of a row as Python values."""
 
     turn: int
-    """Turns played; odd where player 2 acts."""
+    """Turns played; odd if player 2 acts."""
     phase: int
     """MOVE, THROW or LANDING."""
     end: int
-    """Which of ENDS."""
+    """Index into ENDS."""
     me: int
     """The cell of the player who acts."""
     other: int
     players: tuple[int, int]
     """The cells of players 1 and 2."""
     traps: int
-    """One bit a cell."""
+    """One bit per cell."""
     target: int | None
-    """The cell that a trap in the air was thrown at, None if none is."""
+    """The target of a trap in the air; None if there is none."""
 
 
 def fields(row: Array) -> Fields:
-    """Returns what the words of a row say."""
+    """Returns the fields of a row."""
     word = int(row[1])
     turn, phase = word >> int(r.TURN) & int(r.LOW16), word >> int(r.PHASE) & int(r.LOW2)
     first, second, target = (word >> int(at) & int(r.LOW7) for at in (r.PLAYER, r.PLAYER + r.CELL, r.TARGET))
@@ -56,20 +56,20 @@ def fields(row: Array) -> Fields:
 
 def cells(row: Array, T: Tables) -> list[int]:
     """Returns the cells row by row from the top: 0 free, 1 trap, 2 player 1, 3 player 2."""
-    seen = fields(row)
-    found = [seen.traps >> cell & 1 for cell in range(T.cells)]
-    for player, cell in enumerate(seen.players):
-        found[cell] = 2 + player
-    return found
+    state = fields(row)
+    marks = [state.traps >> cell & 1 for cell in range(T.cells)]
+    for player, cell in enumerate(state.players):
+        marks[cell] = 2 + player
+    return marks
 
 
 def to_text(row: Array, T: Tables) -> str:
     """Returns the line of text for a row."""
-    seen, marks = fields(row), "".join(MARKS[cell] for cell in cells(row, T))
-    words = ["/".join(marks[k : k + T.size] for k in range(0, T.cells, T.size)), f"turn={seen.turn}"]
-    if seen.phase != r.MOVE:
-        words.append("throw" if seen.target is None else f"throw={cell_name(seen.target, T)}")
-    return " ".join([*words, *filter(None, [ENDS[seen.end]])])
+    state, marks = fields(row), "".join(MARKS[cell] for cell in cells(row, T))
+    words = ["/".join(marks[k : k + T.size] for k in range(0, T.cells, T.size)), f"turn={state.turn}"]
+    if state.phase != r.MOVE:
+        words.append("throw" if state.target is None else f"throw={cell_name(state.target, T)}")
+    return " ".join([*words, *filter(None, [ENDS[state.end]])])
 
 
 def cell_name(cell: int, T: Tables) -> str:
@@ -78,14 +78,14 @@ def cell_name(cell: int, T: Tables) -> str:
 
 
 def parse_row(text: str, T: Tables) -> Words:
-    """Returns the row that a line of text describes; raises ValueError in the game's words."""
+    """Returns the row that a line of text describes; raises ValueError in the game's terms."""
     rows, turn, throw, wanted = parse_words(text)
     row = parse_board(rows, T)
     need(turn <= T.max_turns, f"at most turn={int(T.max_turns)}", turn, text)
     row[1] |= np.uint64(turn) << r.TURN
     if throw is not None:
         row[1] |= r.THROW << r.PHASE
-    # Where both are stuck, who moves has lost, but for a board that says that the other trapped himself
+    # If both are stuck, the player to move has lost, unless the text says that the other player trapped himself.
     ends = [end for end in range(len(ENDS)) if r.is_end(row[None], 0, np.uint64(end), T)]
     natural = 2 - turn % 2 if 2 - turn % 2 in ends else ends[0]
     end = wanted if wanted in ends else natural
@@ -103,7 +103,7 @@ def parse_row(text: str, T: Tables) -> Words:
 
 
 def parse_words(text: str) -> tuple[str, int, str | None, int]:
-    """Returns the board, the turn, where a throw aims ("" not yet, None no throw) and which of ENDS it is said to be."""
+    """Returns the board, the turn, the target of a throw ("" not thrown yet, None no throw) and the index into ENDS."""
     board, *words = text.split() or [""]
     if "/" not in board.strip("/|"):  # in lines, or with spaces
         board, words = before_fields(text, ("throw", "draw"))
@@ -124,16 +124,16 @@ def parse_words(text: str) -> tuple[str, int, str | None, int]:
 
 
 def parse_board(text: str, T: Tables) -> Words:
-    """Returns a row with the traps and players of a board; raises ValueError in the game's words."""
-    found = marked(text, [T.size] * T.size, MARKS, f"{T.size} rows of {T.size} cells", "cells", (COURSE_CODES,))
-    need(found.count(2) == 1 and found.count(3) == 1, "each of the players 1 and 2 on one cell", text)
-    traps = sum(1 << cell for cell, mark in enumerate(found) if mark == 1)
-    second = traps >> 64 | found.index(2) << int(r.PLAYER) | found.index(3) << int(r.PLAYER + r.CELL)
+    """Returns a row with the traps and players of a board; raises ValueError in the game's terms."""
+    marks = marked(text, [T.size] * T.size, MARKS, f"{T.size} rows of {T.size} cells", "cells", (COURSE_CODES,))
+    need(marks.count(2) == 1 and marks.count(3) == 1, "each of the players 1 and 2 on one cell", text)
+    traps = sum(1 << cell for cell, mark in enumerate(marks) if mark == 1)
+    second = traps >> 64 | marks.index(2) << int(r.PLAYER) | marks.index(3) << int(r.PLAYER + r.CELL)
     return np.array([traps & (1 << 64) - 1, second], dtype=np.uint64)
 
 
 def outcome_name(before: Array, after: Array, T: Tables) -> str:
-    """Returns the cell on which the trap has landed, or `unchanged`: on a trap."""
+    """Returns the cell on which the trap has landed, or `unchanged` if it landed on a trap."""
     old, new = cells(before, T), cells(after, T)
     changed = [cell for cell in range(T.cells) if old[cell] != new[cell]]
     return cell_name(changed[0], T) if changed else "unchanged"

@@ -1,12 +1,14 @@
 """Alpha-beta over whole turns: a pair of a move and a throw is one action, whose landing is chance.
 
-A pair's hit is searched on; its misses count as what the evaluator says of the boards that they leave, those not beside the other
-player as the board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. The last turn of a
-line is looked at up to its move alone: what an evaluator says of a board after the best of many throws is too good to be true.
-Pairs are tried in the order of their value at a glance, the first in the whole window, the others in an empty one, late ones a
-turn less deep, and again where they prove better. The throws after a move are valued when the move, by the board after it and
-what a throw is thought to add, is the best that is left: a turn that is cut before needs a fraction of the values. Values are
-those of who acts at the turn. An explicit stack takes the place of recursion.
+The hit of a pair is searched further. Its misses get the evaluator's value of the boards that they leave; misses not beside the
+other player count as the board unchanged. So a pair has one child, in an exact window: its value is `rest + p * child`. The
+last turn of a line is searched only up to its move, since the evaluator's value of a board after the best of many throws would
+be too optimistic.
+
+Pairs are tried in the order of their static values: the first in the whole window, the others in a null window, late ones a
+turn less deep, and again if they prove better. The throws after a move are valued only when the move is the best one left, by
+the board after it and an estimated gain of a throw. So a turn that is cut off earlier needs a fraction of the values. Values
+are those of the player who acts. An explicit stack replaces recursion.
 """
 
 from __future__ import annotations
@@ -58,70 +60,73 @@ from leafwise.envs.trap.rules import (
     turn_of,
 )
 
-# What the search of whole turns works in: open turns from the root down, a table of turns searched before.
+# The memory of the search: open turns from the root down, and a table of turns searched before.
 
 
 MOST_TURNS = 40
-"""Turns that a search looks ahead at most."""
+"""The largest depth of a search, in turns."""
 MOVES = 8
 ROWS = MOVES + 3
-"""Rows of an open turn: where it begins, after each move, two to try landings in."""
+"""Rows of an open turn: its start, the board after each move, two to try landings in."""
 NODES, LEAVES, FAILED = 0, 1, 2
-"""What `counts` counts: turns opened, positions valued; and whether the search was stopped."""
+"""Indices of `counts`: turns opened, positions valued; whether the search was stopped."""
 POLL = 15
 """The clock is read at every turn whose number has these bits clear."""
 
 NEXT, COUNT, LEFT, STAGE, MOVED, BEST_PAIR, TRIED, LISTED, FIRST, VALUED = range(10)
-"""Columns of `frames`: the next pair and how many there are, turns left, what the open child is for, which moves there are
-(bits), the best pair and the one that is open, whether moves are listed, the pair known from before, and the moves whose landings
-are known as far as they were asked for (bits)."""
+"""Columns of `frames`: the next pair and the number of pairs, turns left, the stage of the open child, the possible moves
+(bits), the best pair and the open one, whether moves are listed, the pair known from the table, and the moves whose landings
+are cached (bits).
+"""
 COLUMNS = 10
 BEST, LOWER, UPPER, ENTRY_LOWER, REST, WEIGHT = range(6)
-"""Columns of `worth`, for who acts: the best value, the window, where it began, and what of the open pair's value is known and
-how much its child's counts."""
+"""Columns of `worth`, for the player who acts: the best value, the window, its original lower end, and for the open pair the
+known part of its value and the weight of its child.
+"""
 WORTHS = 6
 
 WORD_0, WORD_1, DATA, VALUE = range(4)
 """Columns of an entry of the table."""
 ENTRY_BYTES = 32
 EXACT, AT_LEAST, AT_MOST = u64(1), u64(2), u64(3)
-"""What a stored value is."""
+"""Kinds of stored values."""
 BOUND_AT, PAIR_AT, GENERATION_AT = u64(8), u64(16), u64(32)
 LOW8, LOW32 = u64(255), u64((1 << 32) - 1)
 NO_PAIR = 0xFFFF
 ANY_THROW = 255
-"""The cell of a pair that stands for all throws after a move, none of which has been valued."""
+"""The cell of a pair that stands for all throws after a move, while none of them is valued."""
 
 
-class Options(NamedTuple):
-    """What may change from search to search without compiling again."""
+class TurnOptions(NamedTuple):
+    """Options that may change from search to search without compiling again."""
 
     width: int
-    """Most pairs searched at a turn, by what they are worth at a glance."""
+    """Most pairs searched at a turn, by their static values."""
     late_from: int
-    """Pairs from this place on are searched a turn less deep first, and again only if they then seem better than the best."""
+    """Pairs from this place on are first searched a turn less deep, and again only if they then seem better than the best."""
     known_from: int
-    """Turns left from which on misses are worth what the table says of the boards that they leave, as far as it does."""
+    """Turns left from which on misses get the table's values of the boards that they leave, if there are any."""
     gain: float
-    """What the best throw after a move is thought to add to its worth before any has been valued."""
+    """The estimated gain of the best throw after a move, before any is valued."""
     generation: np.uint64
     """Entries of the table with another number are old."""
     recall: bool
     """Whether old entries count too."""
 
 
-class Buffers(NamedTuple):
+class TurnBuffers(NamedTuple):
     """The memory of one search; [level] counts open turns from the root, which is level 0."""
 
     S: Array
     """[levels * ROWS, 2]"""
     pairs: Ints
-    """[level, pair]: move << 8 | cell thrown at, the best at a glance first as far as sorted."""
+    """[level, pair]: move << 8 | target cell, the best static value first as far as sorted."""
     scores: Floats
-    """[level, pair]: what they are worth at a glance, for who acts."""
+    """[level, pair]: their static values, for the player who acts."""
     landed: Floats
-    """[level, move, cell or, last, unchanged]: what the evaluator says of the board after a landing, for who threw; above 1: not
-    known yet."""
+    """[level, move, cell or, last, unchanged]: the evaluator's value of the board after a landing, for the thrower; above 1:
+    unknown.
+    """
     actions: Ints
     """[level, action]: scratch."""
     frames: Ints
@@ -130,19 +135,19 @@ class Buffers(NamedTuple):
     """[level, WORTHS]"""
     counts: Ints
     deadline: Ints
-    """[2]: a clock's number and the nanoseconds on it, 0: never."""
+    """[2]: a clock's number and its time in nanoseconds, 0: never."""
     table: Words
-    """[entries, 4]: what is known of turns, an even power of two; VALUE is a float."""
+    """[entries, 4]: known values of turns, an even power of two of them; VALUE is a float."""
     proven: Floats
     """The same memory read as floats."""
-    options: Options
+    options: TurnOptions
 
 
-def make_buffers(cells: int, entries: int, options: Options) -> Buffers:
-    """Returns memory for boards of so many cells, with a table of `entries`, a power of two of at least 2."""
+def make_buffers(cells: int, entries: int, options: TurnOptions) -> TurnBuffers:
+    """Returns memory for boards of `cells` cells, with a table of `entries`, a power of two of at least 2."""
     levels, pairs = MOST_TURNS + 1, MOVES * cells
     table = np.zeros((entries, 4), dtype=np.uint64)
-    return Buffers(
+    return TurnBuffers(
         S=np.zeros((levels * ROWS, 2), dtype=np.uint64),
         pairs=np.zeros((levels, pairs), dtype=np.int64),
         scores=np.zeros((levels, pairs)),
@@ -160,14 +165,14 @@ def make_buffers(cells: int, entries: int, options: Options) -> Buffers:
 
 @jit(inline=True)
 def bucket(S, B, i, T):
-    """Returns the words of row i that matter, and the first of the two entries where its turn may stand."""
+    """Returns the relevant words of row i, and the first of the two entries that may hold its turn."""
     word_0, word_1 = S[i, 0], key_word(S[i, 1], COUNTED + COUNTED, T)
     return word_0, word_1, np.int64(hash_of(word_0, word_1) & u64(B.table.shape[0] - 1)) & ~1
 
 
 @jit(inline=True)
 def is_entry(B, e, word_0, word_1):
-    """Whether entry e is that of a turn, and counts."""
+    """Whether entry e belongs to a turn, and is valid."""
     if B.table[e, WORD_0] != word_0 or B.table[e, WORD_1] != word_1 or B.table[e, DATA] == u64(0):
         return False
     return B.options.recall or (B.table[e, DATA] >> GENERATION_AT) & LOW32 == B.options.generation
@@ -185,9 +190,9 @@ def find(S, B, i, T):
 
 @jit(inline=True)
 def store(S, B, i, left, bound, pair, value, T):
-    """Writes what is known of the turn at row i: the first entry of two keeps the deepest, the second the newest.
+    """Stores a value of the turn at row i: the first entry of two keeps the deepest, the second the newest.
 
-    A value of fewer turns never takes the place of one of the same turn with more.
+    A value never replaces one of the same turn with more turns left.
     """
     word_0, word_1, e = bucket(S, B, i, T)
     for k in range(2):
@@ -205,21 +210,21 @@ def store(S, B, i, left, bound, pair, value, T):
 
 
 UNKNOWN = 2.0
-"""Stands for a value that nobody has asked for yet."""
+"""Replaces a value that is not computed yet."""
 
 
-# Windows of the search of whole turns: what of a turn's pairs is still of interest.
+# Windows of the search.
 
 
 EMPTY = 1e-5
-"""Width of a window in which it is only asked whether a pair is better."""
+"""Width of a null window, which only tests whether a pair is better."""
 WHOLE, SCOUT, REDUCED = 0, 1, 2
-"""What the open child of a turn is for: its value, whether its pair is better, the same a turn less deep."""
+"""The purpose of a turn's open child: its value, a test whether its pair is better, the same test a turn less deep."""
 
 
 @jit(inline=True)
 def take(B, level, pair, worth):
-    """Takes the value of a pair; returns whether the turn is cut."""
+    """Updates a turn with the value of a pair; returns whether the turn is cut off."""
     if worth > B.worth[level, BEST]:
         B.worth[level, BEST] = worth
         B.frames[level, BEST_PAIR] = pair
@@ -230,7 +235,7 @@ def take(B, level, pair, worth):
 
 @jit(inline=True)
 def child_window(B, level):
-    """Returns the window of the open pair's child, for who acts there."""
+    """Returns the window of the open pair's child, for the player who acts there."""
     rest, weight = B.worth[level, REST], B.worth[level, WEIGHT]
     lower, upper = B.worth[level, LOWER], B.worth[level, UPPER]
     if B.frames[level, STAGE] != WHOLE:
@@ -239,17 +244,17 @@ def child_window(B, level):
 
 
 REDUCED_FROM = 3
-"""Turns left from which on late pairs are searched less deep first."""
+"""Turns left from which on late pairs are first searched less deep."""
 
 
-# What is written to a turn's level: rows after its moves, and that nothing is known of them yet.
+# The start of a turn's level: the rows after its moves, with all values unknown.
 
 
 @jit(inline=True)
 def try_moves(S, B, level, T):
     """Writes the rows after each move; returns a bit for each, and the first that wins at once, or -1.
 
-    At a throw the row itself stands as that of move 0.
+    At a throw the row itself counts as that of move 0.
     """
     row, first = u64(level * ROWS), u64(level * ROWS + 1)
     if phase_of(S[row, 1]) != MOVE:
@@ -267,7 +272,7 @@ def try_moves(S, B, level, T):
 
 @jit(inline=True)
 def forget(B, level, moved, T):
-    """Makes nothing known of the moves at a level."""
+    """Makes all values of the moves at a level unknown."""
     B.frames[level, VALUED] = 0
     for move in range(MOVES):
         if moved >> move & 1:
@@ -276,7 +281,7 @@ def forget(B, level, moved, T):
 
 @jit(inline=True)
 def forget_landings(B, level, move, T):
-    """Makes nothing known of the landings after a move, the first time that one is about to be asked for."""
+    """Makes the values of all landings after a move unknown, at their first use."""
     if not B.frames[level, VALUED] >> move & 1:
         B.frames[level, VALUED] |= 1 << move
         for cell in range(T.cells):
@@ -285,7 +290,7 @@ def forget_landings(B, level, move, T):
 
 @jit(inline=True)
 def insert(B, level, n, pair, score):
-    """Puts a pair into its place among the first n, which are sorted."""
+    """Inserts a pair into the first n, which are sorted."""
     while n > 0 and B.scores[level, n - 1] < score:
         B.scores[level, n], B.pairs[level, n] = B.scores[level, n - 1], B.pairs[level, n - 1]
         n -= 1
@@ -294,7 +299,7 @@ def insert(B, level, n, pair, score):
 
 @jit(inline=True)
 def end_value(word):
-    """Returns what a game that has ended with a throw is worth to who threw, the player before the turn of word 1."""
+    """Returns the value of a game that ended with a throw for the thrower, the player before the turn of word 1."""
     end = word >> END
     return 0.0 if end == DRAW else 1.0 if end + (turn_of(word) & ONE) == TWO else -1.0
 
@@ -318,9 +323,10 @@ def close_turn(S, B, level, T):
 def make_turn_search(value: Compiled, room: Path) -> Compiled:
     """Compiles the search for an evaluator's `value`.
 
-    `(B, depth, T)` -> the value of row 0 of `B.S`, for who acts, so many turns deep; its best pair is in the root's frame.
+    `(B, depth, T)` -> the value of row 0 of `B.S`, `depth` turns deep, for the player who acts; its best pair is in the root's
+    frame.
     """
-    # What pairs of a move and a throw are worth without a search: values of the boards that they leave, asked for once.
+    # Static values of pairs of a move and a throw: values of the boards that they leave, each computed once.
 
     @bind(room, inline=True)
     def end_turn(S, level, move, cell, T):
@@ -335,7 +341,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
 
     @bind(room, inline=True)
     def landed(S, B, level, move, cell, T):
-        """Returns what a board of `end_turn` is worth to who threw; asked once."""
+        """Returns the value of a board of `end_turn` for the thrower; computed once."""
         known = B.landed[level, move, cell]
         if known >= UNKNOWN:
             j = end_turn(S, level, move, cell, T)
@@ -346,8 +352,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
 
     @bind(room, inline=True)
     def left_by_a_miss(S, B, level, move, cell, known, T):
-        """Returns what a board of `end_turn` is worth to who threw: what `landed` says, but for what the table knows if that is
-        asked for."""
+        """Returns the value of a board of `end_turn` for the thrower: that of `landed`, or the table's if `known`."""
         worth = landed(S, B, level, move, cell, T)
         if not known:
             return worth
@@ -357,18 +362,19 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         e = find(S, B, j, T)
         if e < 0 or B.table[e, DATA] & LOW8 == ZERO:
             return worth
-        told, bound = -B.proven[e, VALUE], (B.table[e, DATA] >> BOUND_AT) & LOW8
+        stored, bound = -B.proven[e, VALUE], (B.table[e, DATA] >> BOUND_AT) & LOW8
         if bound == EXACT:
-            return told
-        return min(worth, told) if bound == AT_LEAST else max(worth, told)
+            return stored
+        return min(worth, stored) if bound == AT_LEAST else max(worth, stored)
 
     @bind(room, inline=True)
     def misses(S, B, level, move, cell, p, known, T):
-        """Returns what the misses of a throw that hits at p add to its value, by the table where it is `known`.
+        """Returns the part of a throw's value that comes from misses, if it hits with probability p; with `known`, by the
+        table.
 
-        They are equally likely; those that land on a trap, or not beside the other player, count as the board unchanged.
+        Misses are equally likely. Those that land on a trap, or not beside the other player, count as the board unchanged.
         """
-        # The free cells around the target, as bits, and which of them lie beside the other player
+        # The free cells around the target, as bits, and those of them beside the other player.
         after = u64(level * ROWS + 1 + move)
         word = S[after, 1]
         player = turn_of(word) & ONE
@@ -378,7 +384,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         n = count_bits(low) + count_bits(high)
         low, high = low & T.near[other, 0] & ~S[after, 0], high & T.near[other, 1] & ~(word & SECOND_TRAPS)
         close = count_bits(low) + count_bits(high)
-        # All others leave the board unchanged; those beside are asked for one by one
+        # The others leave the board unchanged; those beside the player are valued one by one.
         total = np.float64(n - close) * left_by_a_miss(S, B, level, move, T.cells, known, T)
         if close:
             for direction in range(8):
@@ -388,8 +394,8 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         return (1.0 - p) * total / np.float64(n)
 
     @bind(room, inline=True)
-    def at_a_glance(S, B, level, move, cell, T):
-        """Returns what a pair is worth without a search."""
+    def static_value(S, B, level, move, cell, T):
+        """Returns the value of a pair without a search."""
         after = u64(level * ROWS + 1 + move)
         word = S[after, 1]
         p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
@@ -400,14 +406,14 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
 
     @bind(room, inline=True)
     def last_turn(S, B, level, moved, upper, T):
-        """Returns the best value and pair with one turn to go, or one of at least `upper`."""
-        # The moves, sorted by what the board after them is worth with no throw at all
+        """Returns the best value and pair with one turn left, or a value of at least `upper`."""
+        # The moves, sorted by the value of the board after them without a throw.
         n = 0
         for move in range(MOVES):
             if moved >> move & 1:
                 insert(B, level, n, move, landed(S, B, level, move, T.cells, T))
                 n += 1
-        # The throws after each of them
+        # The throws after each move.
         best, pair = -UNKNOWN, NO_PAIR
         for k in range(n):
             move = B.pairs[level, k]
@@ -415,7 +421,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
             after = u64(level * ROWS + 1 + move)
             for t in range(candidates(S, after, B.actions[level], T)):
                 cell = B.actions[level, t] - 8
-                total = at_a_glance(S, B, level, move, cell, T)
+                total = static_value(S, B, level, move, cell, T)
                 if total > best:
                     best, pair = total, move << 8 | cell
                     if best >= upper:
@@ -424,11 +430,12 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
 
     @bind(room, inline=True)
     def last_move(S, B, level, upper, T):
-        """Returns the best that a move leads to by what the evaluator says of the throw, or a value of at least `upper`.
+        """Returns the best value after a move, by the evaluator's value of the position before the throw, or a value of at
+        least `upper`.
 
         Moves next to more free cells are tried first.
         """
-        # The moves, sorted by the free cells around where they lead
+        # The moves, sorted by the number of free cells around their targets.
         row, after = u64(level * ROWS), u64(level * ROWS + 1)
         low, high = blocked(S, row, T)
         cell, n = cell_of(S[row, 1], turn_of(S[row, 1]) & ONE), legal_actions(S, row, B.actions[level], T)
@@ -436,7 +443,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
             a = B.actions[level, k]
             to = T.step[cell, a]
             insert(B, level, k, a, np.float64(count_beside(to, ~low, ~high, T)))
-        # Each by what the evaluator says of the throw to come
+        # The evaluator's value of each, before the throw.
         best = -1.0
         for k in range(n):
             apply_action(S, row, B.pairs[level, k], after, T)
@@ -452,9 +459,9 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
 
     @bind(room, inline=True)
     def list_moves(S, B, level, T):
-        """Lists the moves of an open turn behind the pair tried first, each at what it and a throw may be worth.
+        """Lists the moves of an open turn after the pair tried first, each with an estimate of its value with a throw.
 
-        One that leaves the other player at most one free neighbour comes first: a throw may win.
+        A move that leaves the other player at most one free neighbour comes first: a throw may win.
         """
         moved, n = B.frames[level, MOVED], B.frames[level, NEXT]
         for move in range(MOVES):
@@ -470,37 +477,38 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         B.frames[level, COUNT] = n
 
     @bind(room, inline=True)
-    def list_throws(S, B, level, at, T):
-        """Puts the pairs of the move that is listed at a place there instead, with their values at a glance."""
-        # The last of the list takes the move's place
-        move, n = B.pairs[level, at] >> 8, B.frames[level, COUNT] - 1
-        B.pairs[level, at], B.scores[level, at] = B.pairs[level, n], B.scores[level, n]
-        # Its throws go to the end, but for the one of the pair that was tried first
+    def list_throws(S, B, level, place, T):
+        """Replaces the listed move at a place by its pairs, with their static values."""
+        # The last entry of the list takes the move's place.
+        move, n = B.pairs[level, place] >> 8, B.frames[level, COUNT] - 1
+        B.pairs[level, place], B.scores[level, place] = B.pairs[level, n], B.scores[level, n]
+        # Its throws are appended, except that of the pair tried first.
         forget_landings(B, level, move, T)
         after = u64(level * ROWS + 1 + move)
         for t in range(candidates(S, after, B.actions[level], T)):
             cell = B.actions[level, t] - 8
             pair = move << 8 | cell
             if pair != B.frames[level, FIRST]:
-                B.pairs[level, n], B.scores[level, n] = pair, at_a_glance(S, B, level, move, cell, T)
+                B.pairs[level, n], B.scores[level, n] = pair, static_value(S, B, level, move, cell, T)
                 n += 1
         B.frames[level, COUNT] = n
 
     @bind(room, inline=True)
     def next_pair(S, B, level, T):
-        """Returns the pair to be tried next, the best of those that are left; NO_PAIR if there is none.
+        """Returns the next pair to try, the best of the remaining ones; NO_PAIR if there is none.
 
-        The best of an earlier search is tried before the others are valued; throws are valued when their move is the best left.
+        The best pair of an earlier search is tried before others are valued. Throws are valued when their move is the best
+        entry left.
         """
         k, first = B.frames[level, NEXT], B.frames[level, FIRST]
         if k == 0 and first != NO_PAIR:
             B.frames[level, NEXT], B.pairs[level, 0] = 1, first
             return first
-        # The moves stand for all their throws
+        # Moves are listed in place of all their throws.
         if not B.frames[level, LISTED]:
             list_moves(S, B, level, T)
             B.frames[level, LISTED] = 1
-        # The best of the list goes to place k: a pair is the next, a move gives way to its throws
+        # The best entry goes to place k: a pair is the next, and a move is replaced by its throws.
         while k < B.frames[level, COUNT] and k < B.options.width:
             best = k
             for j in range(k + 1, B.frames[level, COUNT]):
@@ -518,11 +526,12 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
 
     @bind(room, inline=True)
     def open_pair(S, B, level, pair, T):
-        """Lands the hit of a pair at the first row of the next level; returns whether the game goes on, and else its value.
+        """Lands the hit of a pair at the first row of the next level; returns whether the game goes on, and otherwise its
+        value.
 
-        What its misses are worth, and how much the hit counts, is in REST and WEIGHT.
+        REST gets the value of the pair's misses, and WEIGHT the weight of its hit.
         """
-        # What the misses add is known without a search
+        # The misses need no search.
         move, cell = pair >> 8, pair & 255
         after, below = u64(level * ROWS + 1 + move), u64((level + 1) * ROWS)
         word = S[after, 1]
@@ -530,53 +539,53 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         known = B.frames[level, LEFT] >= B.options.known_from
         rest = misses(S, B, level, move, cell, p, known, T) if p < 1.0 else 0.0
         B.worth[level, REST], B.worth[level, WEIGHT] = rest, p
-        # The hit, which may end the game
+        # The hit, which may end the game.
         land(S, after, cell, below, T)
         if S[below, 1] >> END:
             return False, rest + p * end_value(S[below, 1])
         return True, 0.0
 
-    # The search: turns are opened, and given the values of those below.
+    # The search: turns are opened, and updated with the values of the turns below.
 
     @bind(room, inline=True)
     def open_turn(S, B, level, left, lower, upper, T):
-        """Opens the turn at the first row of a level; returns whether it did, and else its value."""
-        # A turn is counted, and asks every now and then whether to go on
+        """Opens the turn at the first row of a level; returns whether it is open, and otherwise its value."""
+        # Counts the turn, and polls the stop byte and the clock now and then.
         row = u64(level * ROWS)
         B.counts[NODES] += 1
         if B.counts[NODES] & POLL == 0 and (T.stop[0] or is_late(B.deadline)):
             B.counts[FAILED] = 1
             return False, 0.0
-        # What the table knows may be enough; else its best pair is tried first. The root has to find a pair
+        # The table's value may suffice; otherwise its best pair is tried first. The root has to find a pair.
         known = np.int64(NO_PAIR)
         e = find(S, B, row, T)
         if e >= 0:
-            data, told = B.table[e, DATA], B.proven[e, VALUE]
+            data, stored = B.table[e, DATA], B.proven[e, VALUE]
             known = np.int64((data >> PAIR_AT) & u64(NO_PAIR))
             bound = (data >> BOUND_AT) & LOW8
-            beyond = (bound == AT_LEAST and told >= upper) or (bound == AT_MOST and told <= lower)
+            beyond = (bound == AT_LEAST and stored >= upper) or (bound == AT_MOST and stored <= lower)
             if level > 0 and np.int64(data & LOW8) >= left and (bound == EXACT or beyond):
-                return False, told
-        # The last turn of a line below the root ends at its move
+                return False, stored
+        # The last turn of a line below the root ends at its move.
         if left == 1 and level > 0:
             best = last_move(S, B, level, upper, T)
             store(S, B, row, 1, AT_LEAST if best >= upper else EXACT, NO_PAIR, best, T)
             return False, best
-        # A move may win at once, and no move at all has lost
+        # A move may win at once; a player without a move has lost.
         moved, wins = try_moves(S, B, level, T)
         if wins >= 0:
             B.frames[level, BEST_PAIR] = wins << 8
             return False, 1.0
         if moved == 0:
             return False, -1.0
-        # At the root a single turn is a move and a throw, with nothing searched below
+        # At the root a single turn is a move and a throw, without a search below.
         forget(B, level, moved, T)
         if left == 1:
             best, pair = last_turn(S, B, level, moved, upper, T)
             B.frames[level, BEST_PAIR] = pair
-            store(S, B, row, 0, EXACT, pair, best, T)  # no value of a turn that is opened below
+            store(S, B, row, 0, EXACT, pair, best, T)  # depth 0: this value does not count below the root
             return False, best
-        # The frame
+        # The frame of the open turn.
         B.frames[level, NEXT], B.frames[level, COUNT], B.frames[level, LEFT] = 0, 0, left
         B.frames[level, MOVED], B.frames[level, LISTED] = moved, 0
         B.frames[level, BEST_PAIR], B.frames[level, FIRST] = NO_PAIR, NO_PAIR
@@ -588,16 +597,16 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         return True, 0.0
 
     @bind(room, inline=True)
-    def go_on(S, B, level, given, told, T):
-        """Takes the value of the open pair's child, if given, and goes on at a turn.
+    def go_on(S, B, level, given, child_value, T):
+        """Updates a turn with the value of its open pair's child, if `given`, and goes on to the next pair.
 
-        Returns the turns left below for a child that is to be searched in `child_window`; 0 where the turn's value is in BEST.
+        Returns the turns left for a child that is to be searched in `child_window`; 0 if the turn's value is complete in BEST.
         """
-        # A pair that seems better than the best is searched again: to the full depth, then in the whole window
+        # A pair that seems better than the best is searched again: to the full depth, then in the whole window.
         left = B.frames[level, LEFT]
         if given:
             pair, stage = B.frames[level, TRIED], B.frames[level, STAGE]
-            worth = B.worth[level, REST] - B.worth[level, WEIGHT] * told
+            worth = B.worth[level, REST] - B.worth[level, WEIGHT] * child_value
             again = -1
             if worth > B.worth[level, LOWER]:
                 if stage == REDUCED:
@@ -609,13 +618,13 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
                 return left - 1
             if take(B, level, pair, worth):
                 return 0
-        # The next pair whose hit is worth a search
+        # The next pair that needs a search.
         while True:
             pair = next_pair(S, B, level, T)
             if pair == NO_PAIR:
                 return 0
             goes_on, worth = open_pair(S, B, level, pair, T)
-            # A pair that no value of the hit, -1 to 1, brings into the window is decided
+            # A pair is decided if no value of the hit, -1 to 1, brings it into the window.
             if goes_on:
                 rest, weight = B.worth[level, REST], B.worth[level, WEIGHT]
                 if rest + weight <= B.worth[level, LOWER]:
@@ -626,7 +635,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
                 if take(B, level, pair, worth):
                     return 0
                 continue
-            # The first pair in the whole window, the others in an empty one, late ones a turn less deep
+            # The first pair is searched in the whole window, the others in a null window, late ones a turn less deep.
             k = B.frames[level, NEXT] - 1
             stage = SCOUT if k > 0 else WHOLE
             if k > 0 and k >= B.options.late_from and left >= REDUCED_FROM:
@@ -640,39 +649,39 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         level, left, lower, upper = np.int64(0), np.int64(depth), -1.0, 1.0
         B.frames[0, BEST_PAIR] = NO_PAIR
         while True:
-            # Open the turn, or have its value
-            opened, told = open_turn(S, B, level, left, lower, upper, T)
+            # Opens the turn, or gets its value.
+            opened, result = open_turn(S, B, level, left, lower, upper, T)
             if B.counts[FAILED]:
                 return B.worth[0, BEST]
             given = not opened
             if given:
                 level -= 1
-            # Give the value to the turn above, close turns that are done, and find the next to open
+            # Passes the value to the turn above, closes finished turns, and finds the next turn to open.
             while True:
                 if level < 0:
-                    return told
-                left = go_on(S, B, level, given, told, T)
+                    return result
+                left = go_on(S, B, level, given, result, T)
                 if left:
                     lower, upper = child_window(B, level)
                     break
-                told, given = close_turn(S, B, level, T), True
+                result, given = close_turn(S, B, level, T), True
                 level -= 1
             level += 1
 
     return search
 
 
-# The search of whole turns as Python calls it, and the player that plays what it finds.
+# The search as Python calls it, and the player that uses it.
 
 
 DEPTH = 3
-"""Turns looked ahead if neither depth nor time is given."""
+"""Depth in turns if neither depth nor time is given."""
 TABLE_MB = 4.0
 LATE_FROM, KNOWN_FROM = 12, 3
 GAIN = 0.3
 NEVER = 1 << 30
 CERTAIN = 1.0 - 1e-12
-"""From here on a value is that of a won game."""
+"""From here on a value means a won game."""
 OPTIONS: dict[str, Callable[[str], Any]] = {
     "depth": int,
     "seconds": float,
@@ -684,18 +693,18 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "table_mb": float,
     "clock": str,
 }
-"""Options of `TurnSearch` that a player's text may hold, and what reads them."""
+"""Options of `TurnSearch` in a player's text, and the functions that read them."""
 
 
-class Found(NamedTuple):
-    """What a search of whole turns found."""
+class TurnResult(NamedTuple):
+    """The result of a search of whole turns."""
 
     actions: tuple[int, ...]
-    """What to play: a move and the throw after it, a move that wins, or at a throw the throw."""
+    """The actions to play: a move and the throw after it, a winning move, or at a throw the throw."""
     value: float
-    """For who acts, -1 to 1."""
+    """For the player who acts, -1 to 1."""
     depth: int
-    """Turns that were looked ahead, from 2 on the last one up to its move alone."""
+    """Depth in turns; from 2 on the last turn is searched only up to its move."""
     turns: int
     """Turns opened."""
     leaves: int
@@ -712,7 +721,7 @@ AtLeastOne = Annotated[int | None, Range(1)]
 
 
 class TurnSearch:
-    """Searches whole turns, a given number or ever more of them until the time is up."""
+    """Searches whole turns, to a given depth or ever deeper until the time is up."""
 
     @ranged()
     def __init__(
@@ -752,13 +761,13 @@ class TurnSearch:
         """
         if evaluator.value is None or evaluator.stage != "decision":
             raise UserError(f"expected an evaluator with a compiled value of decisions, got {evaluator.name!r}")
-        # The compiled search, and the memory that it works in
+        # The compiled search, and its memory.
         self.game, self.evaluator, self.seconds, self.clock = game, evaluator, seconds, clock
         self.depth = depth or (DEPTH if seconds is None else MOST_TURNS)
         self._T = game.tables(evaluator, candidates)
         self._search = ResolvedEntry(compiled(evaluator.value, evaluator.room or game.room))
         entries = 1 << max(1, int(table_mb * 1e6 / ENTRY_BYTES).bit_length() - 1)
-        options = Options(
+        options = TurnOptions(
             width=width or NEVER,
             late_from=late_from or NEVER,
             known_from=known_from or NEVER,
@@ -768,13 +777,13 @@ class TurnSearch:
         )
         self._B = make_buffers(int(self._T.cells), entries, options)
 
-    def __call__(self, state: State) -> Found:
-        """Searches a position; raises ValueError for one of another game, a finished one, or one where a trap is in the air."""
+    def __call__(self, state: State) -> TurnResult:
+        """Searches a position; raises ValueError for another game's, a finished one, or one with a trap in the air."""
         if state.game != self.game or state.is_terminal or state.is_chance:
             raise UserError(f"expected a decision of {self.game!r}, got {state!r}")
         return stoppable(lambda: self._deepened(state), self._T.stop)
 
-    def _deepened(self, state: State) -> Found:
+    def _deepened(self, state: State) -> TurnResult:
         """Searches one depth after the other."""
         now = time.thread_time if self.clock == "cpu" else time.perf_counter
         begun = now()
@@ -782,23 +791,23 @@ class TurnSearch:
             options=self._B.options._replace(generation=(self._B.options.generation + np.uint64(1)) & LOW32)
         )
         B.counts[:], B.deadline[:], self._T.stop[0] = 0, 0, 0
-        found = None
+        result = None
         for depth in range(1, self.depth + 1):
             if depth == 2 and self.seconds is not None:
                 B.deadline[:] = deadline_in(self.seconds - (now() - begun), self.clock)
             B.S[0] = state.row
             value = float(self._search(B, depth, self._T))
             pair = int(B.frames[0, BEST_PAIR])
-            if pair == NO_PAIR and found is not None:
+            if pair == NO_PAIR and result is not None:
                 break
-            found = Found(self._actions(state, pair), value, depth, int(B.counts[NODES]), int(B.counts[LEAVES]))
+            result = TurnResult(self._actions(state, pair), value, depth, int(B.counts[NODES]), int(B.counts[LEAVES]))
             if B.counts[FAILED] or abs(value) >= CERTAIN:
                 break
-        assert found is not None
-        return found
+        assert result is not None
+        return result
 
     def stop(self) -> None:
-        """Ends the running search soon; callable from any thread."""
+        """Stops the running search soon; callable from any thread."""
         self._T.stop[0] = 1
 
     def _actions(self, state: State, pair: int) -> tuple[int, ...]:
@@ -811,7 +820,7 @@ class TurnSearch:
 
 
 class TurnPlayer(ByName):
-    """Plays the move of the best pair, and its throw without a further search."""
+    """Plays the move of the best pair, and then its throw without a further search."""
 
     def __init__(self, game: Game, evaluator: Evaluator, name: str, **options: Any) -> None:
         """Makes the search; see `TurnSearch`."""

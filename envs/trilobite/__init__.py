@@ -1,4 +1,4 @@
-"""Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
+"""Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). `rules` has the rules."""
 
 from leafwise.envs.core.contract.game import About, ExactSolver, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Rules, Symmetries
@@ -15,7 +15,7 @@ ABOUT = About(
         "k": "how many chips in a row win, at most the longer side of the board",
     },
 )
-"""What people are told of the environments."""
+"""Texts for people about the environments."""
 
 GAME = Game(
     name="trilobite",
@@ -56,9 +56,9 @@ GAME = Game(
     scores=scores.SCORES,
     ais={
         "solver": ExactSolver(
-            "leafwise.envs.trilobite.solver:Solver",
+            "leafwise.envs.trilobite.solver:TrilobiteSolver",
             memory_mb=lambda options: 4.0,
-            labels="leafwise.envs.trilobite.solver:Labels",
+            labels="leafwise.envs.trilobite.solver:TrilobiteLabels",
         ),
         "minimax": baselines.minimax_player,
     },

@@ -1,7 +1,7 @@
 """The article's own player: it walks the whole tree of moves, without sharing or cut-offs, and takes the first best.
 
-Source: "Trilobite: a System of Game Rules and AI" (Lisp). Its tree builder exhausts the stack on large boards; this
-one needs a row a ply, but the tree itself still grows as it grows, so a walk has a limit of nodes.
+Source: "Trilobite: a System of Game Rules and AI" (Lisp). Its tree builder exhausts the stack on large boards. This walk needs
+one row per ply, but the tree is as large as ever, so a walk has a limit of nodes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NONE = -2
 
 
 @dataclass(frozen=True)
-class Tree:
-    """The whole tree of moves from a position."""
+class MoveTree:
+    """The values and sizes of the whole tree of moves from a position."""
 
     value: int
     """1, 0 or -1 for player 0."""
@@ -35,7 +35,7 @@ class Tree:
     nodes: tuple[int, ...]
     """Nodes per ply, the position itself first."""
     leaves: dict[int, int]
-    """Value for player 0 -> finished games."""
+    """Value for player 0 -> number of finished games."""
 
 
 @jit
@@ -43,7 +43,7 @@ def walk(S, A, frames, nodes, leaves, limit, T):
     """Walks the tree below row 0, depth first; returns its value for player 0, or NONE beyond `limit` nodes."""
     ply = total = 0
     while True:
-        # A position: its value so far, its moves, and how many of them are left
+        # A new position: its value so far, its number of moves, and the next one.
         nodes[ply] += 1
         value, moves = NONE, 0
         if current_player(S, u64(ply), T) == TERMINAL:
@@ -52,7 +52,7 @@ def walk(S, A, frames, nodes, leaves, limit, T):
         else:
             moves = legal_actions(S, u64(ply), A[ply], T)
         frames[ply, 0], frames[ply, 1], frames[ply, 2] = value, moves, 0
-        # Up from those that have none left
+        # Goes up from positions without moves left.
         while frames[ply, 2] == frames[ply, 1]:
             value = frames[ply, 0]
             if ply == 0:
@@ -61,7 +61,7 @@ def walk(S, A, frames, nodes, leaves, limit, T):
             best = frames[ply, 0]
             if best == NONE or (value < best if mover(S, u64(ply)) else value > best):
                 frames[ply, 0] = value
-        # The next move
+        # The next move.
         total += 1
         if total > limit:
             return NONE
@@ -70,7 +70,7 @@ def walk(S, A, frames, nodes, leaves, limit, T):
         ply += 1
 
 
-def tree(state: State, limit: int = NODE_LIMIT) -> Tree:
+def tree(state: State, limit: int = NODE_LIMIT) -> MoveTree:
     """Walks the whole tree below a position.
 
     Raises ValueError if the game is over there, or if the tree has more than `limit` nodes.
@@ -89,7 +89,7 @@ def tree(state: State, limit: int = NODE_LIMIT) -> Tree:
         if value == NONE:
             raise UserError(f"minimax: expected a tree of at most {limit} nodes, got more below {str(state)!r}")
         ratings[name] = value
-    return Tree(
+    return MoveTree(
         value=(min if state.current_player else max)(ratings.values()),
         ratings=ratings,
         nodes=tuple(np.trim_zeros(nodes, "b").tolist()),
@@ -99,12 +99,12 @@ def tree(state: State, limit: int = NODE_LIMIT) -> Tree:
 
 def choose(state: State, limit: int = NODE_LIMIT) -> int:
     """Returns the action id of the first best column for the player to move; raises ValueError as `tree` does."""
-    found = tree(state, limit)
-    return state.game.action(next(name for name, rating in found.ratings.items() if rating == found.value))
+    walked = tree(state, limit)
+    return state.game.action(next(name for name, rating in walked.ratings.items() if rating == walked.value))
 
 
 def minimax_player(game: Game, name: str, words: list[str]) -> FunctionPlayer:
-    """Returns the player `minimax`; raises ValueError for options, which it has none of."""
+    """Returns the player `minimax`; raises ValueError for options, since it has none."""
     if words:
         raise UserError(f"expected minimax without options, got {','.join(words)!r}")
     return FunctionPlayer(name, choose)

@@ -1,4 +1,4 @@
-"""Pictures of Trilobite: lines for a terminal, and a drawing for SVG and RGB."""
+"""Draws Trilobite: lines for a terminal, and a drawing for SVG and RGB."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def to_board(row: Array, T: Tables) -> str:
 
 
 def draw(row: Array, T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
-    """Returns a drawing of a row; `values` writes a number above the columns, the best in green."""
+    """Returns a drawing of a row; `values` are written above the columns, the best in green."""
     width, height = T.width * CELL, T.height * CELL
     canvas = Canvas(width + 2 * EDGE, height + 2 * EDGE + 2 * HEAD, PAPER)
     canvas.box(EDGE, EDGE + HEAD, width, height, fill=FRAME, radius=10)
@@ -48,10 +48,10 @@ def draw(row: Array, T: Tables, values: Mapping[str, float] | None = None) -> Ca
             if cell:
                 canvas.text(*centre, SIDES[cell], size=22, colour=INK)
     for x in range(T.width):
-        name, place = str(x + 1), EDGE + (x + 0.5) * CELL
-        canvas.text(place, EDGE + HEAD + height + 18, name, size=16, colour=INK)
+        name, x_centre = str(x + 1), EDGE + (x + 0.5) * CELL
+        canvas.text(x_centre, EDGE + HEAD + height + 18, name, size=16, colour=INK)
         if values and name in values:
             best = values[name] == max(values.values())
-            canvas.text(place, EDGE + HEAD / 2, f"{values[name]:g}", size=15, colour="#1b8a3a" if best else INK)
+            canvas.text(x_centre, EDGE + HEAD / 2, f"{values[name]:g}", size=15, colour="#1b8a3a" if best else INK)
     canvas.text(EDGE, EDGE + HEAD + height + 48, status(row, T), size=16, colour=INK, anchor="start")
     return canvas

@@ -30,7 +30,7 @@ CELLS = "cells, row by row from the top"
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `observe` writes."""
+    """Returns the labels of the numbers that `observe` writes."""
     width, height = options.size
     cells = tuple(f"row {y + 1}, column {x + 1}" for y in range(height) for x in range(width))
     return {"": (Labels(cells, "1: own chip; -1: the opponent's chip; 0: empty", CELLS),)}
@@ -59,7 +59,7 @@ def planes_space(options: Options) -> gym.spaces.Box:
 
 
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
-    """Returns what `planes_as` writes."""
+    """Returns the labels of the planes that `planes_as` writes."""
     return {"": (Labels(("own chips", "the opponent's chips"), "1 at each of these chips"),)}
 
 
@@ -85,7 +85,7 @@ def reversed_columns(chips, T):
 
 @jit(inline=True)
 def transform(S, i, k, j, T):
-    """Mirrors left-right (k = 1)."""
+    """Writes row i mirrored left-right (k = 1), or unchanged."""
     for player in range(2):
         S[j, player] = reversed_columns(S[i, player], T) if k else S[i, player]
 
@@ -96,8 +96,10 @@ def transform_action(a, k, T):
 
 
 @jit(inline=True)
-def seen(S, i, T):
-    """Returns the chips of both players on the lesser of a board and its mirror image, all chips, and the threats of either."""
+def canonical_board(S, i, T):
+    """Returns the chips of both players on the lesser of a board and its mirror image, all chips, and the threats of each
+    player.
+    """
     first, second = S[i, 0], S[i, 1]
     mirrored, mirrored_second = reversed_columns(first, T), reversed_columns(second, T)
     if mirrored < first or (mirrored == first and mirrored_second < second):
@@ -109,29 +111,32 @@ def seen(S, i, T):
 
 @jit(inline=True)
 def column_of(filled, wins, losses, c, T):
-    """Returns which bits are column c, how many of its cells are empty, and the number of the pattern of threats in them."""
+    """Returns the bits of column c, its number of empty cells, and the number of the pattern of threats in them."""
     start = T.stride * u64(c)
     column = ((ONE << (T.stride - ONE)) - ONE) << start
     height = count_bits(filled & column)
-    left, here = T.stride - ONE - height, start + height
-    pattern = ((wins & column) >> here) | ((losses & column) >> here) << left
-    return column, left, ((ONE << (left + left)) - ONE) // THREE + pattern
+    empty, lowest = T.stride - ONE - height, start + height
+    pattern = ((wins & column) >> lowest) | ((losses & column) >> lowest) << empty
+    return column, empty, ((ONE << (empty + empty)) - ONE) // THREE + pattern
 
 
 @jit(inline=True)
 def sparse_active(S, i, F, T):
-    """The pattern on every row and diagonal, in base 3 (1 player 0's chip, 2 player 1's); where, in the empty part of every
-    column, a chip of either player would complete k in a row; the number of chips; the player to move.
+    """Writes the features of row i and returns their number.
 
-    Such cells and their heights decide who is forced to play under one at the end (the odd and even threats of Connect Four).
-    Of a board and its mirror image the lesser is seen, so both have the same features.
+    They are the pattern on every row and diagonal, in base 3 (1 player 0's chip, 2 player 1's); the empty cells of every column
+    in which a chip of either player would complete k in a row; the number of chips; the player to move.
+
+    Such cells and their heights decide who must play under one at the end (the odd and even threats of Connect Four). The
+    lesser of a board and its mirror image is described, so both have the same features.
     """
-    first, second, filled, wins, losses = seen(S, i, T)
+    first, second, filled, wins, losses = canonical_board(S, i, T)
     n = T.line_features.shape[0] - 1
     for k in range(n):
         F[k] = T.line_features[k]
     for player in range(2):
         chips = second if player else first
+        # Each chip adds its power of 3 to the lines on its cell.
         while chips:
             bit = count_bits((chips - ONE) & ~chips)
             chips &= chips - ONE
@@ -149,35 +154,35 @@ def sparse_active(S, i, F, T):
 
 
 def sparse_count(options: Options) -> int:
-    """Returns how many features there are."""
+    """Returns the number of features."""
     width, height = options.size
-    found = line_tables(width, height, options.k)
-    return int(found["line_features"][-1]) + width * found["column_features"] + width * height + 3
+    known = line_tables(width, height, options.k)
+    return int(known["line_features"][-1]) + width * known["column_features"] + width * height + 3
 
 
-class Columns(NamedTuple):
-    """What observations tell of columns: all are arrays [n, columns] of whole numbers but the chips, cells as bits from below."""
+class ObservedColumns(NamedTuple):
+    """Columns as read from observations: integer arrays [n, columns], except the chips; cells are bits from below."""
 
     first: Any
     """[n, cells]: the chips of player 0 on the lesser of a board and its mirror image."""
     second: Any
     stacks: tuple[Any, Any]
-    """The chips of either player as bits."""
+    """The chips of each player as bits."""
     height: Any
     """Chips in a column."""
     wins: Any
-    """The empty cells where a chip of player 0 would complete k in a row."""
+    """The empty cells in which a chip of player 0 would complete k in a row."""
     losses: Any
     threats: Any
-    """Both of them."""
+    """The threats of both players."""
     pattern: Any
-    """The number of the pattern of both in the empty cells, as `column_of` has it."""
+    """The number of the pattern of both in the empty cells, as in `column_of`."""
     number: Any
-    """[n, 1]: chips in all."""
+    """[n, 1]: number of chips."""
 
 
-def columns_seen(obs, options: Options) -> Columns:
-    """Returns what observations [n, cells] tell of columns."""
+def observed_columns(obs, options: Options) -> ObservedColumns:
+    """Returns the columns of observations [n, cells]."""
     (width, height), k = options.size, options.k
     y, x = np.divmod(np.arange(width * height), width)
     y = height - 1 - y
@@ -191,7 +196,7 @@ def columns_seen(obs, options: Options) -> Columns:
     less = (first[0] > mirrored[0]) + (first[0] == mirrored[0]) * (first[1] > mirrored[1])
     chips = chips + (chips[:, np.arange(len(x)).reshape(height, width)[:, ::-1].ravel()] - chips) * less
     both = chips == 1, chips == -1
-    # Threats: the cells that a window of k lacks
+    # Threats: the only empty cells of windows of k cells.
     upright = [[(c, h) for h in range(height)] for c in range(width)]
     cells = [
         [(height - 1 - h) * width + c for c, h in line[at : at + k]]
@@ -207,24 +212,28 @@ def columns_seen(obs, options: Options) -> Columns:
     powers = 1 << np.arange(height + 1)
     here, left = looked_up_in(powers, filled), looked_up_in(powers, height - filled)
     pattern = wins // here + losses // here * left + looked_up_in((powers**2 - 1) // 3, height - filled)
-    return Columns(*both, (both[0] @ bits, both[1] @ bits), filled, wins, losses, threats, pattern, number)
+    return ObservedColumns(*both, (both[0] @ bits, both[1] @ bits), filled, wins, losses, threats, pattern, number)
 
 
 def sparse_observed(obs, options: Options):
-    """Returns the features of observations, as `sparse_active` does, and who acts."""
-    (width, height), seen, found = options.size, columns_seen(obs, options), line_tables(*options.size, options.k)
-    starts = found["line_features"]
+    """Returns the features of observations, as `sparse_active` writes them, and the player who acts."""
+    (width, height), columns, known = (
+        options.size,
+        observed_columns(obs, options),
+        line_tables(*options.size, options.k),
+    )
+    starts = known["line_features"]
     powers = np.zeros((width * height, len(starts) - 1), dtype=np.int64)
     for n, line in enumerate(lines(width, height, options.k)):
-        for place, (c, h) in enumerate(line):
-            powers[(height - 1 - h) * width + c, n] = 3**place
-    after = starts[-1] + width * found["column_features"]
+        for index, (c, h) in enumerate(line):
+            powers[(height - 1 - h) * width + c, n] = 3**index
+    after = starts[-1] + width * known["column_features"]
     return [
-        (seen.first + seen.second * 2) @ powers + starts[:-1],
-        seen.pattern + (starts[-1] + np.arange(width) * found["column_features"]),
-        seen.number + after,
-        seen.number % 2 + (after + width * height + 1),
-        seen.number % 2,
+        (columns.first + columns.second * 2) @ powers + starts[:-1],
+        columns.pattern + (starts[-1] + np.arange(width) * known["column_features"]),
+        columns.number + after,
+        columns.number % 2 + (after + width * height + 1),
+        columns.number % 2,
     ]
 
 
@@ -232,36 +241,36 @@ SPARSE = SparseFeatures(
     active=sparse_active,
     size=sparse_count,
     most=lambda options: len(lines(options.size[0], options.size[1], options.k)) + options.size[0] + 2,
-    view="first",  # who moves first owns the odd threats: the seats differ
+    view="first",  # the seats differ: the first player owns the odd threats
     invariant=True,
     observed=sparse_observed,
     version=2,
 )
 
 
-# What networks that see `parity` see of Trilobite: patterns on its lines, threats in its columns, who has to move last.
+# The features `parity`: patterns on lines, threats in columns, and who has to move last.
 #
-# Smaller than `sparse` (12 thousand features on 7x6 instead of 56), so that all weights stay in a processor's cache, and with what
-# players of Connect Four count: when only cells under a threat are left, the player who is to move there is in zugzwang.
+# There are fewer than in `sparse` (12 thousand on 7x6 instead of 56), so that all weights fit into a processor's cache. They
+# contain what players of Connect Four count: when only cells under a threat are left, the player to move is in zugzwang.
 
 
 DRAWN, FIRST, SECOND, UNDECIDED = 0, 1, 2, 3
 """How a board ends that is filled up without new threats."""
 WINS, LOST, FORCED, QUIET = 0, 1, 2, 3
-"""What the next two moves decide: the mover wins at once; cannot hinder the other from it; has one move; has several."""
+"""What the next two moves decide: the mover wins at once; cannot prevent the other's win; has one move; has several."""
 MOST = 3
-"""Threatened columns are counted up to here, given-up threats one less far."""
+"""Threatened columns are counted up to this number, given-up threats up to one less."""
 
 
 @jit(inline=True)
 def gathered(chips, line, k):
-    """Returns the chips on a line as its lowest bits."""
+    """Returns the chips on a window as its lowest bits."""
     return (((chips >> line[k, 0]) & line[k, 1]) * line[k, 2] >> line[k, 3]) & line[k, 4]
 
 
 @jit(inline=True)
 def tactics(own, other, landing):
-    """Returns what the next two moves decide, from the threats of the mover and of the other."""
+    """Returns what the next two moves decide, from the threats of the mover and of the other player."""
     hostile = other & landing
     if own & landing:
         return WINS
@@ -278,33 +287,37 @@ def column_below(cell, T):
 
 @jit(inline=True)
 def counted(cells, most):
-    """Returns how many cells there are, at most `most`."""
+    """Returns the number of cells, at most `most`."""
     n = np.int64(count_bits(cells))
     return n if n < most else np.int64(most)
 
 
 @jit(inline=True)
 def filled_up(filled, wins, losses, T):
-    """Fills the board up with safe moves; returns how it ends, threats given up, who is in zugzwang first, columns that the first
-    and the second player block.
+    """Fills the board up with safe moves, and returns how it ends.
 
-    A column is safe up to the cell under its lowest threat. When no safe cell is left, the player to move goes under a threat of
-    his own, which the other stops, or, without one, under the other's, and loses. New threats are not seen.
+    Returns the end, the number of given-up threats, who is first in zugzwang, and the columns blocked by the first and by the
+    second player.
+
+    A column is safe up to the cell under its lowest threat. When no safe cell is left, the player to move plays under a threat
+    of his own, which the other stops, or, without one, under the other's, and loses. New threats are ignored.
     """
     lowest_wins, lowest_losses, last = np.int64(0), np.int64(0), np.int64(0)
     given_up = np.int64(0)
     while True:
+        # The safe cells, and the lowest threat of each column.
         landing = landing_cells(filled, T)
         dangers = (wins | losses) & ~filled & ~landing
         safe = landing
         for _ in range(T.height - 1):
             safe |= (safe << ONE) & T.board & ~dangers
         lowest = (safe << ONE) & dangers
-        left = count_bits(filled) + count_bits(safe) - count_bits(lowest)
-        mover = np.int64(left & ONE)
+        chips = count_bits(filled) + count_bits(safe) - count_bits(lowest)
+        mover = np.int64(chips & ONE)
         if given_up == 0:
             last = mover
             lowest_wins, lowest_losses = counted(lowest & wins, MOST), counted(lowest & losses, MOST)
+        # Zugzwang: the mover gives up a threat, or loses.
         own, other = (wins, losses) if mover == 0 else (losses, wins)
         mine = lowest & own & ~other
         end = np.int64(-1)
@@ -324,27 +337,33 @@ def filled_up(filled, wins, losses, T):
 
 @jit(inline=True)
 def parity_active(S, i, F, T):
-    """The pattern in every window of `tables.windows`, in base 3 (1 player 0's chip, 2 player 1's); the two lowest threats in the
-    empty part of every column and what lies under it; how the board ends when it is filled up, after how many chips; what the
-    next moves decide.
+    """Writes the features of row i and returns their number.
 
-    Of a board and its mirror image the lesser is seen, so both have the same features.
+    They are the pattern in every window of `tables.windows`, in base 3 (1 player 0's chip, 2 player 1's); the two lowest
+    threats in the empty part of every column, and the run under it; how the board ends when it is filled up, with the number of
+    chips; what the next moves decide.
+
+    The lesser of a board and its mirror image is described, so both have the same features.
     """
-    first, second, filled, wins, losses = seen(S, i, T)
+    # The windows.
+    first, second, filled, wins, losses = canonical_board(S, i, T)
     n = T.windows.shape[0]
     for k in range(n):
         pattern = T.base3[gathered(first, T.windows, k)] + 2 * T.base3[gathered(second, T.windows, k)]
         F[k] = np.int64(T.windows[k, 5]) + pattern
+    # The columns.
     start = T.parity_features[0]
     landing = landing_cells(filled, T)
     top = (landing | ((filled & T.top) << ONE)) >> ONE
     twos, other_twos = first & (first << ONE) & top, second & (second << ONE) & top
     for c in range(T.width):
-        column, left, pattern = column_of(filled, wins, losses, c, T)
+        column, empty, pattern = column_of(filled, wins, losses, c, T)
         run = 1 if twos & column else 2 if other_twos & column else 0
-        F[n + c] = start + T.threat_starts[left, 0] + run * T.threat_starts[left, 1] + T.threat_ranks[pattern]
+        F[n + c] = start + T.threat_starts[empty, 0] + run * T.threat_starts[empty, 1] + T.threat_ranks[pattern]
         start += T.parity_features[1]
     n += T.width
+
+    # The end of the board, and the next moves.
     chips = np.int64(count_bits(filled))
     mover = chips & 1
     end, given_up, last, blocked, other_blocked = filled_up(filled, wins, losses, T)
@@ -357,32 +376,36 @@ def parity_active(S, i, F, T):
 
 
 def parity_count(options: Options) -> int:
-    """Returns how many features there are."""
+    """Returns the number of features."""
     width, height = options.size
     after, size = parity_tables(width, height, options.k)["parity_features"].tolist()
     return int(after + width * size + 3 * MOST * (width * height + 1) + 2 * (MOST + 1) ** 2 * 4 * 2)
 
 
 def parity_observed(obs, options: Options):
-    """Returns the features of observations, as `parity_active` does, and who acts."""
-    (width, height), seen, known = options.size, columns_seen(obs, options), parity_tables(*options.size, options.k)
-    filled, wins, losses, number = seen.height, seen.wins, seen.losses, seen.number
+    """Returns the features of observations, as `parity_active` writes them, and the player who acts."""
+    (width, height), columns, known = (
+        options.size,
+        observed_columns(obs, options),
+        parity_tables(*options.size, options.k),
+    )
+    filled, wins, losses, number = columns.height, columns.wins, columns.losses, columns.number
     after, of_column = known["parity_features"].tolist()
-    # The windows
+    # The windows.
     powers = np.zeros((width * height, len(known["windows"])), dtype=np.int64)
     for n, (begin, mask, *_) in enumerate(known["windows"].tolist()):
         for place, bit in enumerate(bit for bit in range(64) if mask >> bit & 1):
             c, h = divmod(begin + bit, height + 1)
             powers[(height - 1 - h) * width + c, n] = 3**place
-    found = [(seen.first + seen.second * 2) @ powers + known["windows"][:, 5].astype(np.int64)]
-    # The columns: two chips of one player on top, and the lowest threats
+    features = [(columns.first + columns.second * 2) @ powers + known["windows"][:, 5].astype(np.int64)]
+    # The columns: two chips of one player on top, and the lowest threats.
     upper = looked_up_in(1 << np.maximum(np.arange(height + 1) - 2, 0), filled)
-    twos, other_twos = (stack // upper == 3 for stack in seen.stacks)
+    twos, other_twos = (stack // upper == 3 for stack in columns.stacks)
     start, of_run = (looked_up_in(part, height - filled) for part in known["threat_starts"].T)
-    rank = looked_up_in(known["threat_ranks"].astype(np.int64), seen.pattern)
-    found.append(start + (twos + other_twos * 2) * of_run + rank + (after + np.arange(width) * of_column))
+    rank = looked_up_in(known["threat_ranks"].astype(np.int64), columns.pattern)
+    features.append(start + (twos + other_twos * 2) * of_run + rank + (after + np.arange(width) * of_column))
     after += width * of_column
-    # The board filled up, as `filled_up` does it
+    # The end of the board, as in `filled_up`.
     words = range(1 << height)
     lowest = [
         min((h for h in range(low + 1, height) if word >> h & 1), default=height)
@@ -392,30 +415,30 @@ def parity_observed(obs, options: Options):
     bits = np.array([word >> h & 1 for word in words for h in range(height + 2)])
 
     def has(word, place):
-        """Returns whether a cell of each column is one of those in a word."""
+        """Returns whether the cell at a place of each column is set in a word."""
         return looked_up_in(bits, word * (height + 2) + place)
 
     def fill(filled, end, given_up, last, own_lowest, other_lowest):
-        danger = looked_up_in(np.array(lowest), seen.threats * (height + 1) + filled)
-        there = 1 - (danger == height)
-        mover = (danger - there).sum(axis=1)[:, None] % 2
+        danger = looked_up_in(np.array(lowest), columns.threats * (height + 1) + filled)
+        exists = 1 - (danger == height)
+        mover = (danger - exists).sum(axis=1)[:, None] % 2
         own, other = wins + (losses - wins) * mover, losses + (wins - losses) * mover
         mine = has(own, danger) * (1 - has(other, danger))
         under = mine * (mine @ np.triu(np.ones((width, width)), 1) == 0)
-        some = under.sum(axis=1)[:, None]
+        any_under = under.sum(axis=1)[:, None]
         above = (under * has(own, danger + 1)).sum(axis=1)[:, None]
-        ends = some * (above * (mover + FIRST) + (1 - above) * UNDECIDED) + (1 - some) * (SECOND - mover)
-        ends = ends * np.minimum(there.sum(axis=1)[:, None], 1)  # DRAWN is 0
+        ends = any_under * (above * (mover + FIRST) + (1 - above) * UNDECIDED) + (1 - any_under) * (SECOND - mover)
+        ends = ends * np.minimum(exists.sum(axis=1)[:, None], 1)  # DRAWN is 0
         goes_on, first = end == UNDECIDED, given_up == 0
 
         def counted(word):
-            return np.minimum((has(word, danger) * there).sum(axis=1)[:, None], MOST)
+            return np.minimum((has(word, danger) * exists).sum(axis=1)[:, None], MOST)
 
         return (
             goes_on * (ends == UNDECIDED),
             filled + under * (danger + 1 - filled) * goes_on,
             end + (ends - end) * goes_on,
-            given_up + some * goes_on,
+            given_up + any_under * goes_on,
             last + (mover - last) * first,
             own_lowest + (counted(wins) - own_lowest) * first,
             other_lowest + (counted(losses) - other_lowest) * first,
@@ -423,9 +446,9 @@ def parity_observed(obs, options: Options):
 
     none = number * 0
     _, end, given_up, last, blocked, other_blocked = repeated(fill, filled, none + UNDECIDED, none, none, none, none)
-    found.append((end * MOST + np.minimum(given_up, MOST - 1)) * (width * height + 1) + number + after)
+    features.append((end * MOST + np.minimum(given_up, MOST - 1)) * (width * height + 1) + number + after)
     after += 3 * MOST * (width * height + 1)
-    # What the next two moves decide, as `tactics` says
+    # What the next two moves decide, as in `tactics`.
     mover = number % 2
     own, other = wins + (losses - wins) * mover, losses + (wins - losses) * mover
     hostile, above = has(other, filled), has(other, filled + 1)
@@ -435,14 +458,14 @@ def parity_observed(obs, options: Options):
     lost = np.maximum(np.maximum(threats > 1, (hostile * above).sum(axis=1)[:, None] > 0), free == 0)
     decided = (1 - wins_now) * (lost * LOST + (1 - lost) * (QUIET - (threats > 0)))
     counts = (last * (MOST + 1) + blocked) * (MOST + 1) + other_blocked
-    return [*found, (counts * 4 + decided) * 2 + mover + after, mover]
+    return [*features, (counts * 4 + decided) * 2 + mover + after, mover]
 
 
 PARITY = SparseFeatures(
     active=parity_active,
     size=parity_count,
     most=lambda options: len(windows(options.size[0], options.size[1], options.k)[0]) + options.size[0] + 2,
-    view="first",  # who moves first owns the odd threats: the seats differ
+    view="first",  # the seats differ: the first player owns the odd threats
     invariant=True,
     observed=parity_observed,
 )

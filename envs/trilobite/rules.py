@@ -1,8 +1,8 @@
 """Exact rules of Trilobite as functions on rows: chips drop into columns, k in a row win.
 
-Word 0 holds the chips of player 0, word 1 those of player 1, as bitboards: column c, height h above the floor, at bit
-c * (height + 1) + h. The bit above each column stays empty, so that lines never wrap around; boards therefore have
-width * (height + 1) <= 64. Player 0 moves when the number of chips is even.
+Word 0 holds the chips of player 0, word 1 those of player 1, as bitboards: column c, height h above the floor, at bit c *
+(height + 1) + h. The bit above each column stays empty, so that lines never wrap around; boards therefore have width * (height
++ 1) <= 64. Player 0 moves when the number of chips is even.
 
 Source: the article "Trilobite: a System of Game Rules and AI" (Lisp), which plays 3 x 3 with k = 3.
 """
@@ -21,23 +21,23 @@ ZERO, ONE, TWO, THREE, FOUR = u64(0), u64(1), u64(2), u64(3), u64(4)
 
 @jit(inline=True)
 def has_line(chips, T):
-    """Whether `chips` hold k in a row."""
-    found = ZERO
+    """Whether `chips` contain k in a row."""
+    starts = ZERO
     for direction in range(4):
         d = ONE if direction == 0 else T.stride - TWO + u64(direction)
         two = chips & (chips >> d)
         if T.k == FOUR:
-            found |= two & (two >> (d + d))
+            starts |= two & (two >> (d + d))
         elif T.k == THREE:
-            found |= two & (chips >> (d + d))
+            starts |= two & (chips >> (d + d))
         else:
-            found |= two & (two >> (d + d)) & (chips >> (FOUR * d))
-    return found != ZERO
+            starts |= two & (two >> (d + d)) & (chips >> (FOUR * d))
+    return starts != ZERO
 
 
 @jit(inline=True)
 def in_a_row(chips, d, k):
-    """Returns the cells that complete k in a row along one direction (steps of d bits), other chips ignored."""
+    """Returns the cells that complete k in a row along one direction (steps of d bits), ignoring other chips."""
     below, above = chips << d, chips >> d
     below2, above2 = below & (chips << (d + d)), above & (chips >> (d + d))
     if k == FOUR:
@@ -73,7 +73,9 @@ def landing_cells(filled, T):
 
 @jit
 def is_valid(S, i, T):
-    """Whether a row is a position: chips on chips or the floor, dropped in turn, and at most the last one makes lines."""
+    """Whether a row is a position: chips lie on chips or the floor, colours alternate, and at most the last chip completes
+    lines.
+    """
     filled = S[i, 0] | S[i, 1]
     floating = filled & ~T.bottom & ~(filled << ONE)
     if filled & ~T.board or S[i, 0] & S[i, 1] or floating:
@@ -100,7 +102,7 @@ def initial_state(S, i, T):
 
 @jit(inline=True)
 def mover(S, i):
-    """Returns the player whose turn it is, or would be on a finished board."""
+    """Returns the player to move, also for a finished board."""
     return np.int64(count_bits(S[i, 0] | S[i, 1]) & ONE)
 
 
@@ -114,7 +116,7 @@ def current_player(S, i, T):
 
 @jit(inline=True)
 def write_columns(cells, A, T):
-    """Writes the columns that some cells lie in, ascending; returns how many."""
+    """Writes the columns of `cells`, ascending; returns their number."""
     column = (ONE << (T.stride - ONE)) - ONE
     n = 0
     for c in range(T.width):
@@ -149,7 +151,7 @@ def returns(S, i, T):
 
 
 CANDIDATES = ("all", "safe")
-"""Moves that a search may be told to consider."""
+"""Names of the sets of moves that a search may consider."""
 
 
 @jit(inline=True)
@@ -165,8 +167,11 @@ def safe_replies(landing, hostile):
 
 @jit(inline=True)
 def candidates(S, i, A, T):
-    """Writes the actions that a search considers: with `safe` a move that wins, else one that keeps the other from winning at
-    once, else all after which the other does not win on top of the chip; where every move loses, one of them."""
+    """Writes the actions that a search considers under `T.candidates`, and returns their number.
+
+    With `safe` it is one move that wins. If there is none, it is a move that stops a win, or all moves after which the other
+    player does not win on top of the chip. If every move loses, it is one of them.
+    """
     if T.candidates == 0:
         return legal_actions(S, i, A, T)
     player = mover(S, i)
@@ -176,7 +181,7 @@ def candidates(S, i, A, T):
     wins, losses = threats(S[i, player], empty, T) & landing, threats(S[i, 1 - player], empty, T)
     cells = safe_replies(landing, losses)
     if wins or cells == ZERO:
-        hindered = landing & losses
-        cells = wins if wins else hindered if hindered else landing
-        cells &= ~cells + ONE  # one of them
+        blocks = landing & losses
+        cells = wins if wins else blocks if blocks else landing
+        cells &= ~cells + ONE  # one of these
     return write_columns(cells, A, T)

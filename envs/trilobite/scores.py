@@ -1,4 +1,4 @@
-"""The hand-made evaluator of Trilobite: open lines, weighted by the chips that lie on them."""
+"""The hand-made evaluator of Trilobite: open lines, weighted by the chips on them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from leafwise.envs.trilobite.rules import ONE, TWO, ZERO, mover
 from leafwise.envs.trilobite.tables import Options
 
 SCALE = 64.0
-"""Points of advantage that count as half a win."""
+"""Points of lead that are worth half a win."""
 
 
 @jit(inline=True)
 def open_lines(own, other, T):
-    """Adds, over all lines of k cells without a chip of the other, 1, 2, 5, 10, ... for 0, 1, 2, 3, ... own chips on it."""
+    """Returns the sum over all lines of k cells without a chip of the other: 1, 2, 5, 10, ... for 0, 1, 2, 3, ... own chips."""
     free = T.board & ~other
     points = ZERO
     for direction in range(4):

@@ -1,7 +1,7 @@
 """The exact solver of Trilobite: win, draw or loss, and how soon, for any position of any board.
 
-The compiled alpha-beta search comes first, then what it is asked of a position, the first plies of Connect Four by heart, and the
-solver as people, tools and learners call it.
+The compiled alpha-beta search comes first, then the questions about a position, the stored scores of Connect Four's first
+plies, and the interface for people, tools and learners.
 """
 
 from __future__ import annotations
@@ -31,43 +31,43 @@ from leafwise.envs.trilobite.features import reversed_columns
 from leafwise.envs.trilobite.rules import FOUR, ONE, TWO, ZERO, has_line, landing_cells, safe_replies, threats
 from leafwise.envs.trilobite.tables import Tables, make_tables
 
-# Solves Trilobite exactly: win, draw or loss, and how soon, for any position of any board.
+# The alpha-beta search.
 #
-# Null-window alpha-beta on bitboards (fail-soft, with an explicit stack), asked again and again until both bounds meet.
-# What makes it fast: the replies to a move are computed before it is searched, so a move without a saving reply wins
-# unvisited; only moves that do not lose at once are searched, those that make most threats first; the table is asked
-# about every child before one is searched; and it starts small enough for the processor's cache and grows only under
+# Null-window alpha-beta on bitboards (fail-soft, with an explicit stack), repeated until both bounds meet.
+# What makes it fast: the replies to a move are computed before it is searched, so a move without a safe reply wins
+# without a visit. Only moves that do not lose at once are searched, those with most threats first. The table is
+# read for every child before one is searched. The table starts small enough for the processor's cache and grows only under
 # pressure, which beats a large table by a factor of two.
 #
-# Scores: the winner's is (cells + 1 - m) // 2, where m chips lie before the winning one; the loser's its negative; a
+# Scores: the winner's is (cells + 1 - m) // 2, with m chips before the winning one; the loser's is its negative; a
 # draw is 0. This is the convention of the Connect Four literature.
 
 MIN_TABLED = 8
-"""Positions with fewer empty cells are searched again rather than stored."""
+"""Positions with fewer empty cells are not stored, but searched again."""
 MIRRORED_CHIPS = 14
-"""Positions with at most this many chips share one table entry with their mirror image."""
+"""Positions with at most this many chips share a table entry with their mirror image."""
 FIRST_BITS = 19
 """The table starts with 2**19 entries of 8 bytes: 4 MB."""
 PRESSURE = 48
-"""The table doubles after this many stores an entry."""
+"""The table doubles after this many stores per entry."""
 MOST_PLIES = 64
-"""Plies that buffers have room for."""
+"""Plies for which buffers have room."""
 POLL = 1023
 """The stop byte is read every POLL + 1 nodes."""
 
 SIX, EIGHT, TWELVE, SIXTY_FOUR = u64(6), u64(8), u64(12), u64(64)
 LOW6 = u64(63)
 DATA = u64((1 << 18) - 1)
-"""An entry: the hash without the bits that its place tells, then left (6 bits), low + 32 (6), high + 32 (6)."""
+"""An entry: the hash without the bits of its slot, then left (6 bits), low + 32 (6), high + 32 (6)."""
 SCATTER = u64(0x9E3779B97F4A7C15)
-"""Odd, so that multiplying by it loses nothing: place and rest of the hash together are the position."""
+"""An odd factor, so that multiplication is one-to-one: slot and tag together identify the position."""
 
 BITS, STORES = 0, 1
 NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH, ANSWERED, LIMIT = 0, 1, 2, 3, 4, 5, 6, 7
 
 
-class Memory(NamedTuple):
-    """What the compiled search works on: the board's geometry (as `tables.Tables`), the table, one stack."""
+class TrilobiteMemory(NamedTuple):
+    """The memory of the compiled search: the board's geometry (as in `tables.Tables`), the table, one stack."""
 
     width: int
     k: np.uint64
@@ -91,17 +91,18 @@ class Memory(NamedTuple):
     moves: Words
     """Eight moves a ply [512, 4]: cell, mover's threats after it, replies that do not lose at once, order."""
     out: Ints
-    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line, how many
-    columns are ANSWERED, and the LIMIT of nodes (0: none)."""
+    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line, number of
+    columns that are ANSWERED, and the LIMIT of nodes (0: none).
+    """
     line: Ints
-    """Columns of best play [56]."""
+    """Columns of the principal variation [56]."""
     stop: Bytes
 
 
 @jit(inline=True)
 def key_of(own, filled, left, M):
-    """Returns a number that tells a position from all others; near the start its mirror image has the same."""
-    key = own + filled  # the carry marks the height of every column, so the sum tells both
+    """Returns a number that identifies a position; near the start it is the same for the mirror image."""
+    key = own + filled  # the carry marks the height of every column, so the sum determines both
     if left >= M.cells - MIRRORED_CHIPS:
         other = reversed_columns(own, M) + reversed_columns(filled, M)
         if other < key:
@@ -111,7 +112,7 @@ def key_of(own, filled, left, M):
 
 @jit(inline=True)
 def hash_of(own, filled, left, M):
-    """Hashes a position, one-to-one; near the start its mirror image hashes alike."""
+    """Returns a one-to-one hash of a position; near the start it is the same for the mirror image."""
     return key_of(own, filled, left, M) * SCATTER
 
 
@@ -131,13 +132,13 @@ def lookup(h, bits, M):
 
 @jit(inline=True)
 def most_stores(M):
-    """Returns how many positions are stored before the table grows; where it may not, more than there will ever be."""
+    """Returns the number of stores after which the table grows; a number never reached if it may not grow."""
     return np.int64(PRESSURE) << M.size[BITS] if M.size[BITS] < M.max_bits else np.int64(1) << 62
 
 
 @jit(inline=True)
 def remember(h, bits, low, high, left, M):
-    """Stores bounds: the deeper position keeps the first place, the newer one gets the second."""
+    """Stores bounds: the deeper position keeps the first slot of a pair, the newer one gets the second."""
     first = (h >> (SIXTY_FOUR - bits + ONE)) << ONE
     entry = (h << (bits - ONE)) | (u64(left) << TWELVE) | (u64(low + 32) << SIX) | u64(high + 32)
     present = M.table[first]
@@ -158,22 +159,22 @@ def grow(M):
         pair = (ONE << (bits - ONE)) - ONE - u64(k)
         deep, new = M.table[TWO * pair], M.table[TWO * pair + ONE]
         for half in range(2):
-            place = FOUR * pair + TWO * u64(half)
-            M.table[place] = ZERO
-            M.table[place + ONE] = ZERO
-            for entry in (new, deep):  # the deep one last: it goes first
+            slot = FOUR * pair + TWO * u64(half)
+            M.table[slot] = ZERO
+            M.table[slot + ONE] = ZERO
+            for entry in (new, deep):  # the deep one last, into the first slot
                 if entry & DATA and (entry >> u64(63)) == u64(half):
-                    M.table[place + ONE] = M.table[place]
-                    M.table[place] = ((entry & ~DATA) << ONE) | (entry & DATA)
+                    M.table[slot + ONE] = M.table[slot]
+                    M.table[slot] = ((entry & ~DATA) << ONE) | (entry & DATA)
     M.size[BITS] += 1
     M.size[STORES] = 0
 
 
 @jit(inline=True)
 def expand(own, filled, moves, base, left, M):
-    """Writes the moves, best first, to M.moves from `base` on; returns the end, or `base` if one wins.
+    """Writes the moves, best first, to M.moves from `base` on; returns the end, or `base` if a move wins.
 
-    It wins if the opponent has no reply that does not lose at once.
+    A move wins if every reply of the opponent loses at once.
     """
     landing = landing_cells(filled, M)
     good = M.good[left & 1]
@@ -188,7 +189,7 @@ def expand(own, filled, moves, base, left, M):
         if replies == ZERO:
             return base
         order = TWO * (TWO * count_bits(mine) + count_bits(mine & good))
-        if below & mine == ZERO:  # among equals, keep the forcing moves for later
+        if below & mine == ZERO:  # among equal moves, forcing ones come later
             order += ONE
         j = end
         while j > base and M.moves[j - ONE, 3] < order:
@@ -202,7 +203,7 @@ def expand(own, filled, moves, base, left, M):
 
 @jit(inline=True)
 def known_child(own, filled, base, end, left, g, M):
-    """Returns what the table says of the first move that it knows to reach `g`; g - 1 if there is none."""
+    """Returns the table's score of the first move known to reach `g`; g - 1 if there is none."""
     bits = u64(M.size[BITS])
     for j in range(base, end):
         data = lookup(hash_of(own ^ filled, filled | M.moves[j, 0], left - 1, M), bits, M)
@@ -213,8 +214,8 @@ def known_child(own, filled, base, end, left, g, M):
 
 @jit
 def search(own, filled, g, M):
-    """Returns a score that lies on the same side of `g` as the true one: at least g, or below, and a bound to it."""
-    # The loop below takes positions without a win in one and with a safe move
+    """Returns a score on the same side of `g` as the true one: at least g, or below it; it is a bound to the true score."""
+    # The loop below needs positions without a win in one and with a safe move.
     left = M.cells - np.int64(count_bits(filled))
     empty = M.board ^ filled
     hostile = threats(own ^ filled, empty, M)
@@ -229,7 +230,7 @@ def search(own, filled, g, M):
     limit = most_stores(M)
     ply = ZERO
     while True:
-        # Every now and then: may the search go on, and is the table large enough?
+        # Every 1,024 nodes: the stop byte, the limit of nodes, and the size of the table.
         nodes += 1
         if nodes & POLL == 0:
             M.out[NODES] = nodes
@@ -240,7 +241,7 @@ def search(own, filled, g, M):
                 grow(M)
                 bits += ONE
                 limit = most_stores(M)
-        # nobody wins with the next two chips: the mover not now, the opponent not after a safe move
+        # Nobody wins with the next two chips: the mover cannot now, the opponent cannot after a safe move.
         low, high = -((left - 2) // 2), (left - 1) // 2
         result, done, h = 0, True, ZERO
         if left <= 2:
@@ -251,7 +252,7 @@ def search(own, filled, g, M):
             result = high
         else:
             done = False
-            # What the table knows may decide it
+            # The table may decide.
             if left >= MIN_TABLED:
                 h = hash_of(own, filled, left, M)
                 data = lookup(h, bits, M)
@@ -263,14 +264,14 @@ def search(own, filled, g, M):
                     elif high < g:
                         result, done = high, True
         if not done:
-            # The moves: one may win, or be good enough by what the table knows of what it leads to
+            # The moves: one may win, or reach `g` by the table's score of its successor.
             base = ply * EIGHT
             end = expand(own, filled, moves, base, left, M)
             if end == base:
                 result = (left - 1) // 2
                 done = True
             else:
-                high = min(high, (left - 3) // 2)  # not with its second chip either
+                high = min(high, (left - 3) // 2)  # nor with its second chip
                 if high < g:
                     result = high
                     done = True
@@ -278,11 +279,11 @@ def search(own, filled, g, M):
                     result = known_child(own, filled, base, end, left, g, M)
                     done = result >= g
             if not done:
-                # Otherwise the position becomes a frame
+                # Otherwise the position becomes a frame of the stack.
                 M.frames[ply, 0], M.frames[ply, 1], M.frames[ply, 2] = own, filled, hostile
                 M.frames[ply, 3], M.frames[ply, 4], M.frames[ply, 5] = base, end, h
                 M.bounds[ply, 0], M.bounds[ply, 1], M.bounds[ply, 2] = -99, low, high
-        # Give the result to the position above, and on while that is decided or has no moves left
+        # The result goes up to the position above, and further while that is decided or has no moves left.
         while done:
             if ply == ZERO:
                 M.out[NODES] = nodes
@@ -290,7 +291,7 @@ def search(own, filled, g, M):
             ply -= ONE
             left, g, result = left + 1, 1 - g, -result
             low, high = M.bounds[ply, 1], M.bounds[ply, 2]
-            # It reaches `g` there, or it is the best so far and other moves may do better
+            # It reaches `g` there, or is the best so far while other moves may be better.
             if result >= g:
                 low = result
             else:
@@ -302,7 +303,7 @@ def search(own, filled, g, M):
             if left >= MIN_TABLED:
                 M.size[STORES] += 1
                 remember(M.frames[ply, 5], bits, low, high, left, M)
-        # The next move of the last frame
+        # The next move of the last frame.
         j = M.frames[ply, 3]
         M.frames[ply, 3] = j + ONE
         cell, hostile, moves = M.moves[j, 0], M.moves[j, 1], M.moves[j, 2]
@@ -316,11 +317,11 @@ def search(own, filled, g, M):
 
 @jit
 def narrow(own, filled, low, high, M):
-    """Returns the score, which lies in low..high (or, after a stop, anything)."""
+    """Returns the exact score, which lies in low..high (any number after a stop)."""
     while low < high:
         g = low + 1
         if low <= 0:
-            g = 1 if high > 0 else high  # the sign first, then step by step away from 0
+            g = 1 if high > 0 else high  # first the sign, then step by step away from 0
         result = search(own, filled, g, M)
         if M.out[STOPPED]:
             return low
@@ -335,7 +336,7 @@ def narrow(own, filled, low, high, M):
 
 @jit
 def outcome(own, filled, M):
-    """Returns 1, 0 or -1 for the mover (or, after a stop, anything)."""
+    """Returns 1, 0 or -1 for the mover (any number after a stop)."""
     if search(own, filled, 1, M) >= 1:
         return 1
     if M.out[STOPPED]:
@@ -353,22 +354,22 @@ def score_rows(S, results, M):
         results[i] = narrow(own, filled, -(left // 2), (left + 1) // 2, M)
 
 
-# What is asked of one position of Trilobite, answered in one compiled call: its score, its columns' and best play from it.
+# Questions about one position, answered in one compiled call: its score, its columns' scores and the principal variation.
 
 
-VALUES, BEST, NOTHING, OUTCOME = 0, 1, 2, 3
-"""What is asked of each column: its score, whether it keeps the position's score, nothing; OUTCOME: not even the score."""
+VALUES, BEST, NO_COLUMNS, OUTCOME = 0, 1, 2, 3
+"""Questions about columns: their scores, whether they keep the position's score, nothing; OUTCOME: not even the score."""
 FULL = -99
-"""Where the score of a column would be that takes no chip."""
+"""The score of a full column."""
 FINISHED = -1
-"""ANSWERED, of a finished position."""
+"""The value of ANSWERED for a finished position."""
 
 
 @jit
 def follow(own, filled, score, most, M):
-    """Writes up to `most` plies of best play from a position with a known score to M.line.
+    """Writes up to `most` plies of the principal variation from a position with a known score to M.line.
 
-    Among equals it takes the move that the table knows.
+    Among equal moves it takes one in the table.
     """
     n = 0
     while filled != M.board and n < most:
@@ -402,11 +403,11 @@ def follow(own, filled, score, most, M):
 
 
 @jit
-def answer(own, filled, asked, most, scores, M):
-    """Returns the score of an unfinished position, and writes those of the columns that are asked for to scores [width] and up to
-    `most` plies of best play to M.line.
+def answer(own, filled, question, most, scores, M):
+    """Returns the score of an unfinished position, and writes the scores of its columns and the principal variation.
 
-    Asked for the BEST, a column that does not keep the position's score gets one less than that; FULL ones get that.
+    Scores go to scores [width], and up to `most` plies to M.line. For the question BEST, a column that does not keep the
+    position's score gets that score minus 1. A full column gets FULL.
     """
     left = M.cells - np.int64(count_bits(filled))
     M.out[LOWEST], M.out[HIGHEST], M.out[SCORING] = -(left // 2), (left + 1) // 2, 1
@@ -415,11 +416,11 @@ def answer(own, filled, asked, most, scores, M):
     landing = landing_cells(filled, M)
     wins = threats(own, M.board ^ filled, M) & landing
     below, above = -((left - 1) // 2), left // 2
-    for c in range(M.width if asked != NOTHING else 0):
+    for c in range(M.width if question != NO_COLUMNS else 0):
         cell = landing & (((ONE << M.stride) - ONE) << (M.stride * u64(c)))
         if cell & wins:
             scores[c] = (left + 1) // 2
-        elif cell and asked == BEST:
+        elif cell and question == BEST:
             scores[c] = score if search(own ^ filled, filled | cell, 1 - score, M) <= -score else score - 1
         elif cell:
             scores[c] = -narrow(own ^ filled, filled | cell, max(-score, below), above, M)
@@ -434,13 +435,14 @@ def answer(own, filled, asked, most, scores, M):
 
 
 @jit
-def ask(held):
-    """Returns the score of a position, or only its sign, as `request` [4] says: the chips of either player, what is asked, and the
-    most plies of the line; with `answer` in `scores` [width] and M.
+def ask(bound):
+    """Returns the score of a position, or only its sign, as `request` [4] says.
 
-    `held` are request, scores and M. What the last position left is cleared. A FINISHED position has a score alone.
+    A request has the chips of each player, the question, and the most plies of the line. `bound` are the request, scores
+    [width] and M; `answer` writes the results there. Results of the last position are cleared. A FINISHED position has only a
+    score.
     """
-    request, scores, M = held[0], held[1], held[2]
+    request, scores, M = bound[0], bound[1], bound[2]
     M.stop[0] = 0
     for k in range(M.out.shape[0]):
         M.out[k] = 0
@@ -456,9 +458,9 @@ def ask(held):
     return outcome(own, filled, M)
 
 
-# Exact scores of the first plies of Connect Four (7x6, k = 4), so that the solver answers there at once.
+# Exact scores of the first plies of Connect Four (7x6, k = 4), so that the solver answers at once there.
 #
-# `openings.safetensors` holds every unfinished position of so many plies, up to the mirror image;
+# `openings.safetensors` holds every unfinished position of these plies, up to the mirror image;
 # `python -m leafwise.experiments.trilobite.openings` computes it with the solver itself.
 
 
@@ -480,7 +482,7 @@ class Openings(NamedTuple):
 
 
 def read_openings(path: Path = FILE) -> Openings:
-    """Reads a table; raises ValueError if it is not of this board."""
+    """Reads a table; raises ValueError if it is not for this board."""
     with safe_open(path, framework="numpy") as file:
         about = json.loads(file.metadata()["leafwise"])
         keys, left, scores = (file.get_tensor(name) for name in ("keys", "left", "scores"))
@@ -491,18 +493,18 @@ def read_openings(path: Path = FILE) -> Openings:
 
 @jit
 def remember_all(keys, left, scores, M):
-    """Stores exact scores in the solver's table, in the order given: of two that share a place the later stays longer."""
+    """Stores exact scores in the solver's table, in this order: of two that share a slot the later one stays longer."""
     bits = u64(M.size[BITS])
     for i in range(keys.shape[0]):
         score = np.int64(scores[i])
         remember(keys[i] * SCATTER, bits, score, score, np.int64(left[i]), M)
 
 
-# The solver as people and tools call it.
+# The interface of the solver.
 
 
-def make_memory(T: Tables, table_mb: float) -> Memory:
-    """Returns memory for one thread; the table uses at most `table_mb` and takes its pages as it grows.
+def make_memory(T: Tables, table_mb: float) -> TrilobiteMemory:
+    """Returns memory for one thread; the table uses at most `table_mb` and touches its pages as it grows.
 
     Raises ValueError below 4 MB.
     """
@@ -516,7 +518,7 @@ def make_memory(T: Tables, table_mb: float) -> Memory:
     good = [odd_rows, int(T.board) ^ odd_rows]
     if width * height % 2:
         good.reverse()
-    return Memory(
+    return TrilobiteMemory(
         width=width,
         k=T.k,
         stride=T.stride,
@@ -537,14 +539,14 @@ def make_memory(T: Tables, table_mb: float) -> Memory:
     )
 
 
-ASKED = {"all": VALUES, "best": BEST}
-"""What a question asks of each column; others ask nothing."""
+COLUMN_QUESTIONS = {"all": VALUES, "best": BEST}
+"""The question about columns for each value of `actions`; NO_COLUMNS for others."""
 
 
-class Solver:
-    """Solves positions of one board, win, draw or loss and how soon; keeps its table from one to the next.
+class TrilobiteSolver:
+    """Solves positions of one board, win, draw or loss and how soon; its table serves later positions too.
 
-    At 7x6 with k = 4 it knows the first plies by heart (`openings`), unless asked to find out by itself.
+    At 7x6 with k = 4 it reads the first plies from a file (`openings`), unless `by_heart` is False.
     """
 
     def __init__(self, game: Game, table_mb: float = 64, *, by_heart: bool = True) -> None:
@@ -555,7 +557,7 @@ class Solver:
         self.openings = read_openings() if by_heart and values_of(game.options) == BOARD else None
         self._first_plies = self.memory.cells if self.openings is None else int(self.openings.left.min())
         self._remembered: list[int] = []
-        """What `memory.size` was when the openings were stored last."""
+        """`memory.size` after the openings were last stored."""
         self._scores = np.zeros(self.memory.width, dtype=np.int64)
         self._score_rows, self._remember_all = ResolvedEntry(score_rows), ResolvedEntry(remember_all)
         request = np.zeros(4, dtype=np.uint64)
@@ -567,23 +569,23 @@ class Solver:
         """Solves a position; see `leafwise.envs.core.play.solver.Solver`."""
         check_question(self.game, state, actions)
         started = time.perf_counter()
-        score = self._answer(state, ASKED.get(actions, NOTHING), 1 if actions == "move" else MOST_PLIES)
+        score = self._answer(state, COLUMN_QUESTIONS.get(actions, NO_COLUMNS), 1 if actions == "move" else MOST_PLIES)
         out, names = self.memory.out.tolist(), self.game.actions
         if out[ANSWERED] == FINISHED:
             return Solution(value=_sign(score), score=score, action_scores={}, bounds=(score, score))
-        found = {}
+        scores_by_name = {}
         if out[ANSWERED]:
             scores = self._scores.tolist()[: out[ANSWERED]]
-            found = {name: s for name, s in zip(names, scores, strict=False) if s != FULL}
+            scores_by_name = {name: s for name, s in zip(names, scores, strict=False) if s != FULL}
         line = tuple([names[c] for c in self.memory.line[: out[LENGTH]].tolist()])
-        low, high, every = out[LOWEST], out[HIGHEST], actions == "all"
-        known = low == high
+        low, high, all_actions = out[LOWEST], out[HIGHEST], actions == "all"
+        is_exact = low == high
         return Solution.of(
-            value=_sign(score) if known else None,
-            score=score if known else None,
-            best_actions=tuple([name for name, s in found.items() if s == score]) or line[:1],
-            action_values={name: (s > 0) - (s < 0) for name, s in found.items()} if every else {},
-            action_scores=found if every else {},
+            value=_sign(score) if is_exact else None,
+            score=score if is_exact else None,
+            best_actions=tuple([name for name, s in scores_by_name.items() if s == score]) or line[:1],
+            action_values={name: (s > 0) - (s < 0) for name, s in scores_by_name.items()} if all_actions else {},
+            action_scores=scores_by_name if all_actions else {},
             line=line,
             nodes=out[NODES],
             depth=len(line),
@@ -592,18 +594,18 @@ class Solver:
             complete=not out[STOPPED],
         )
 
-    def _answer(self, state: State, asked: int, most: int) -> int:
-        """Asks about a position; returns its score, or its sign where only the outcome is asked for."""
+    def _answer(self, state: State, question: int, most: int) -> int:
+        """Asks a question about a position; returns its score, or its sign for the question OUTCOME."""
         first, second = state.row.tolist()
         self._refresh((first | second).bit_count())
         request = self._request
-        request[0], request[1], request[2], request[3] = first, second, asked, most
+        request[0], request[1], request[2], request[3] = first, second, question, most
         return int(stoppable(self._ask, self.stop))
 
     def _refresh(self, chips: int) -> None:
-        """Stores the opening table again, if a search may have displaced some of it.
+        """Stores the opening table again if a search may have displaced parts of it.
 
-        `chips` are those of the one position that is asked about: after the first plies nothing known by heart is met.
+        `chips` are those of the position in question: after the first plies no stored opening can occur.
         """
         if self.openings is None or self.memory.cells - chips < self._first_plies:
             return
@@ -623,20 +625,20 @@ class Solver:
         return results
 
     def value(self, state: State) -> int:
-        """Returns 1, 0 or -1 for the player to move, without asking how soon: sooner known than by `solve`."""
+        """Returns 1, 0 or -1 for the player to move, without "how soon", which is faster than `solve`."""
         return _sign(self._answer(state, OUTCOME, 0))
 
     def moves_left(self, state: State, score: int) -> int:
-        """Returns how many moves of the winner, the last one included, are left by a score that is not 0."""
+        """Returns the winner's remaining moves, with the last one, from a score other than 0."""
         first, second = state.row.tolist()
         chips = (first | second).bit_count()
         before = self.memory.cells - 2 * abs(
             score
-        )  # chips before the winning one, or one more: the winner's turn says which
+        )  # chips before the winning one, or one more: depends on whose turn it is
         return (before + (before - chips - (score < 0)) % 2 - chips) // 2 + 1
 
     def known(self) -> dict[str, Any]:
-        """Returns `bounds` of the score and `nodes`, of the search under way."""
+        """Returns `bounds` of the score and `nodes`, of the running search."""
         out = self.memory.out
         return {"bounds": (int(out[LOWEST]), int(out[HIGHEST])), "nodes": int(out[NODES])}
 
@@ -645,15 +647,16 @@ def _sign(score: int) -> int:
     return (score > 0) - (score < 0)
 
 
-# Exact outcomes of positions of Trilobite as targets of learning, by the alpha-beta search with a limit of nodes.
+# Exact outcomes of positions as labels for learning, by the alpha-beta search with a limit of nodes.
 
 
 @jit
 def label_rows(S, first, results, limit, M):
-    """Writes to `results` [n] what rows are worth to the player to move, 1, 0 or -1, and UNKNOWN where that takes more nodes.
+    """Writes the values of rows for the player to move, 1, 0 or -1, to `results` [n]; UNKNOWN beyond `limit` nodes.
 
-    The rows are of games one after another, `first` [n] the number of each one's first row; none is finished. A game is
-    taken from its end, so that the table knows what follows, up to the first row that takes more than `limit` nodes.
+    The rows belong to games one after another; `first` [n] is the number of the first row of each row's game, and no row is
+    finished. A game is searched from its end, so that the table knows what follows, up to the first row that needs more than
+    `limit` nodes.
     """
     i = S.shape[0] - 1
     while i >= 0:
@@ -671,10 +674,10 @@ def label_rows(S, first, results, limit, M):
     M.out[LIMIT] = 0
 
 
-class Labels:
-    """Exact outcomes of positions, by a search of so many nodes at most, without an opening table.
+class TrilobiteLabels:
+    """Labels positions with exact outcomes, by a search of limited nodes without an opening table.
 
-    See `leafwise.envs.core.play.solver.Labels`.
+    See `leafwise.envs.core.play.solver.LabelSolver`.
     """
 
     def __init__(self, game: Game, table_mb: float) -> None:
@@ -682,8 +685,8 @@ class Labels:
         self._label_rows = ResolvedEntry(label_rows)
 
     def __call__(self, rows: Array, first: Ints, nodes: int) -> NDArray[np.int8]:
-        """Returns what each of the rows is worth to the player to move, or `UNKNOWN`."""
+        """Returns the value of each row for the player to move, or `UNKNOWN`."""
         results = np.zeros(len(rows), dtype=np.int8)
-        own = np.ascontiguousarray(rows)
-        stoppable(lambda: self._label_rows(own, first, results, nodes, self.memory), self.memory.stop)
+        contiguous = np.ascontiguousarray(rows)
+        stoppable(lambda: self._label_rows(contiguous, first, results, nodes, self.memory), self.memory.stop)
         return results

@@ -1,4 +1,4 @@
-"""The variants of Trilobite, sizes of the board and of a winning row, and the tables that compiled code reads of each."""
+"""The variants of Trilobite (board and length of a winning row), and the tables that compiled code reads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from leafwise.envs.core.ranges import Range, settle_fields
 
 MAX_SIDE, MAX_CELLS = 8, 56
 RUNS = 3
-"""What lies on top of a column: two or more chips of the first player, of the second, or neither."""
+"""Kinds of tops of a column: two or more chips of the first player, of the second, or neither."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for one that Trilobite does not have. `ABOUT` says what each option is."""
+    """The options of a variant; raises ValueError for one that Trilobite does not have. `ABOUT` describes each option."""
 
     board: str = "3x3"
     k: Annotated[int, Range(3, 5)] = 3
@@ -43,12 +43,12 @@ class Options:
 
 
 class Tables(NamedTuple):
-    """Everything compiled code needs besides the row."""
+    """The tables that compiled code reads."""
 
     width: int
     height: int
     k: np.uint64
-    """Chips in a row that win."""
+    """Chips in a winning row."""
     stride: np.uint64
     """Bits from a cell to its right neighbour: height + 1."""
     board: np.uint64
@@ -56,46 +56,46 @@ class Tables(NamedTuple):
     bottom: np.uint64
     """The lowest cell of every column."""
     lines_on: Ints
-    """Bit [64, 3, 2] -> the lines that features tell of (row, diagonals) on a cell, and the cell's power of 3."""
+    """Bit [64, 3, 2] -> the lines of the features (row, diagonals) through a cell, and the cell's power of 3 in each."""
     line_features: Ints
     """First feature of each line, [lines + 1]; the last entry is the first feature after them."""
     column_features: int
-    """Features of each column: which of its empty cells would complete a line, for either player."""
+    """Features of each column: the pattern of its empty cells that would complete a line, for either player."""
     top: np.uint64
     """The highest cell of every column."""
     windows: Words
-    """How each window of `windows` is read, [windows, 6]."""
+    """How to read each window of `windows`, [windows, 6]."""
     base3: Ints
     """Bits read as a number in base 3, [2 ** (k + 2)]."""
     threat_starts: Ints
-    """Empty cells -> the first feature of such a column and how many it has for one kind of run, [height + 1, 2]."""
+    """Empty cells -> first feature of such a column, and its number of features for one kind of run, [height + 1, 2]."""
     threat_ranks: NDArray[np.int32]
-    """Which of those a pattern of threats is, by empty cells and pattern."""
+    """The rank of a pattern of threats among these features, by empty cells and pattern."""
     parity_features: Ints
-    """The features of all windows, and those of each column, [2]."""
+    """The number of features of all windows, and of each column, [2]."""
     candidates: int
-    """Which of `rules.CANDIDATES` a search considers."""
+    """Index into `rules.CANDIDATES` for a search."""
     stop: Bytes
     leaf: Any
 
 
 def action_names(options: Options) -> tuple[str, ...]:
-    """Returns the names of the columns, `1` from the left on."""
+    """Returns the names of the columns, from `1` on the left."""
     return tuple(str(c + 1) for c in range(options.size[0]))
 
 
 def lines(width: int, height: int, k: int) -> list[list[tuple[int, int]]]:
     """Returns the cells of every row, and of every diagonal of k cells or more, as (column, height)."""
-    found = [[(x, y) for x in range(width)] for y in range(height)]
+    cells = [[(x, y) for x in range(width)] for y in range(height)]
     for edge in range(1 - height, width):
         rising = [(edge + y, y) for y in range(height) if 0 <= edge + y < width]
         if len(rising) >= k:
-            found += [rising, [(width - 1 - x, y) for x, y in rising]]
-    return found
+            cells += [rising, [(width - 1 - x, y) for x, y in rising]]
+    return cells
 
 
 def line_tables(width: int, height: int, k: int) -> dict[str, Any]:
-    """Returns what `Tables` holds for the features `sparse`: every row and diagonal, and columns."""
+    """Returns the fields of `Tables` for the features `sparse`: every row and diagonal, and columns."""
     lines_on = np.zeros((64, 3, 2), dtype=np.int64)  # an unused place adds 0 to line 0
     used = [0] * 64
     starts = [0]
@@ -113,33 +113,38 @@ def line_tables(width: int, height: int, k: int) -> dict[str, Any]:
 
 
 def windows(width: int, height: int, k: int) -> tuple[list[list[int]], int]:
-    """Returns how each window of cells is read (first bit, mask, factor, shift, mask of the result, first feature), and the first
-    feature after them.
+    """Returns how to read each window of cells, and the first feature after all windows.
 
-    Rows and diagonals of k to k + 2 cells are one window, rows of fewer too; longer ones are windows of k + 1 cells, two apart.
+    An entry is first bit, mask, factor, shift, mask of the result, first feature. Rows and diagonals of up to k + 2 cells are
+    one window; longer ones are windows of k + 1 cells, two cells apart.
     """
-    found, first = [], 0
+    entries, first = [], 0
     for line in lines(width, height, k):
         bits = sorted(x * (height + 1) + y for x, y in line)
         length, step = len(bits), bits[1] - bits[0]
         size = min(length if length <= k + 2 else k + 1, step)
         mask, factor = (sum(1 << apart * n for n in range(size)) for apart in (step, step - 1))
-        for at in [*range(0, length - size, 2), length - size]:
-            found.append([bits[at], mask, factor, (step - 1) * (size - 1), (1 << size) - 1, first])
+        for start in [*range(0, length - size, 2), length - size]:
+            entries.append([bits[start], mask, factor, (step - 1) * (size - 1), (1 << size) - 1, first])
             first += 3**size
-    return found, first
+    return entries, first
 
 
 def two_lowest(pattern: int, left: int) -> tuple[tuple[int, int], ...]:
-    """Returns the two lowest threats in a column of so many empty cells, as (cell, whose): 1 the first player's, 2 the second's."""
-    whose = [((pattern >> y) & 1) + 2 * ((pattern >> (left + y)) & 1) for y in range(left)]
-    return tuple((y, who) for y, who in enumerate(whose) if who)[:2]
+    """Returns the two lowest threats in a column with `left` empty cells, as (cell, owner): 1 the first player's, 2 the
+    second's.
+    """
+    owners = [((pattern >> y) & 1) + 2 * ((pattern >> (left + y)) & 1) for y in range(left)]
+    return tuple((y, owner) for y, owner in enumerate(owners) if owner)[:2]
 
 
 @cache
 def column_ranks(height: int) -> tuple[list[list[int]], list[int], int]:
-    """Returns for each number of empty cells the first feature and how many there are for one kind of run; the rank of each pattern
-    of threats; and the features of a column."""
+    """Returns the layout of a column's features.
+
+    It has, for each number of empty cells, the first feature and the number of features for one kind of run; then the rank of
+    each pattern of threats; then the number of all features of a column.
+    """
     starts, ranks, size = [], [], 0
     for left in range(height + 1):
         known: dict[tuple[tuple[int, int], ...], int] = {}
@@ -151,12 +156,12 @@ def column_ranks(height: int) -> tuple[list[list[int]], list[int], int]:
 
 
 def parity_tables(width: int, height: int, k: int) -> dict[str, Any]:
-    """Returns what `Tables` holds for these features."""
-    read, after = windows(width, height, k)
+    """Returns the fields of `Tables` for the features `parity`."""
+    entries, after = windows(width, height, k)
     starts, ranks, size = column_ranks(height)
     base3 = [sum(3**n for n in range(k + 2) if bits >> n & 1) for bits in range(1 << (k + 2))]
     return {
-        "windows": np.array(read, dtype=np.uint64),
+        "windows": np.array(entries, dtype=np.uint64),
         "base3": np.array(base3, dtype=np.int64),
         "threat_starts": np.array(starts, dtype=np.int64),
         "threat_ranks": np.array(ranks, dtype=np.int32),

@@ -1,7 +1,7 @@
 """Trilobite positions as one line of text.
 
-`.../.o./xxo`: the rows from the top down, x for the chips of the player who moved first, o for the other's, a dot for an
-empty cell. Who is to move follows from the number of chips.
+`.../.o./xxo`: the rows from the top down, x for the chips of the player who moved first, o for the other player's, a dot for an
+empty cell. The number of chips tells who is to move.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def to_text(row: Array, T: Tables) -> str:
 
 
 def column(text: str) -> str:
-    """Returns the name of the column that a person means, `4` for `d`; another text as it is."""
+    """Returns the name of the column that a person typed, `4` for `d`; other texts unchanged."""
     letter = text.strip().lower()
     return str(ord(letter) - ord("a") + 1) if len(letter) == 1 and "a" <= letter <= "h" else text.strip()
 

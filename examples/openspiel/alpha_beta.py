@@ -3,7 +3,7 @@
     pip install "leafwise[openspiel]"
     python examples/openspiel/alpha_beta.py --games 4 --depth 3
 
-The network that ships for Connect Four plays in that search against OpenSpiel's tree search with rollouts.
+The shipped network for Connect Four plays in that search against OpenSpiel's tree search with rollouts.
 """
 
 import argparse

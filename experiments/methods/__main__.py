@@ -1,12 +1,12 @@
 """Compares all ways to learn in all six games, with equal processor time.
 
 `python -m leafwise.experiments.methods` trains every method of `PLANS`, and DQN and PPO of Stable-Baselines3, each for some
-minutes of one core (`--dry-run` only prints the hours). Then the results play final games: as the leaf of searches one and two
-decisions deep, against the best hand-made leaf in the same search (in single-player games beside it), and as a bare policy if
-there is one. `methods.json`, `methods.md` and `methods.png` are updated after each figure; a stopped study continues, and so do
-its runs. The page has runs of several lengths (`--minutes`), also those of the recipes (`--minutes 0`). `--seeds 5` trains each
-way with five training seeds instead, measures each run one decision deep, and compares the ways by interquartile means and
-probabilities of improvement.
+minutes of one core (`--dry-run` only prints the hours). Then the results play final games: as the leaf of searches of depth 1 and
+2, and as a policy without search if there is one. In two-player games the opponent is the best hand-made leaf in the same search;
+in single-player games that leaf has its own row. `methods.json`, `methods.md` and `methods.png` are updated after each
+figure; a stopped study continues, and so do its runs. The page has runs of several lengths (`--minutes`), also those of the
+recipes (`--minutes 0`). `--seeds 5` trains each way with five training seeds instead and measures each run at depth 1. It
+compares the ways by interquartile means and by probabilities of improvement.
 """
 
 from __future__ import annotations

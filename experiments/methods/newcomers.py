@@ -3,8 +3,8 @@
 `python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` trains for 30 minutes
 of processor time and saves regularly. --resume continues from the weights and the optimizer's state. DQN and PPO do not know the
 legal actions: an illegal action loses a two-player game, and does nothing in a single-player game. `--settings FILE` takes the
-hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and uses the native batch. If the observations of
-DQN's default replay buffer, a million steps, take more than 4 GB, as in Starship, the buffer has as many steps as fit.
+hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and uses the native batch. DQN's replay
+buffer has a million steps, or as many as fit into 4 GB, which matters in Starship.
 """
 
 from __future__ import annotations

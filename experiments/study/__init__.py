@@ -363,8 +363,8 @@ def scored(
 ) -> dict[str, Any]:
     """Plays games; in two-player games from openings of up to `plies` random moves, each from both seats.
 
-    `where` are further options of `evaluate` and `arena`. Returns the mean return, or in a two-player game the share of the points,
-    0 to 1, with its 95 % interval over seeds or openings, the number of different games, and the seconds of a move. Raises
+    `where` are further options of `evaluate` and `arena`. Returns the mean return, or in a two-player game the share of the points
+    (0 to 1), with a 95 % interval over seeds or openings. Other fields are the number of games and the seconds per move. Raises
     ValueError if a player fails in a game, since that is not a result.
     """
     if opponent is None:

@@ -16,7 +16,7 @@ from rich.progress import track
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import game
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.experiments.study import Study, command, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, random_positions
 from leafwise.training.evaluation.arena import FINAL_SEED
@@ -35,7 +35,7 @@ class Config(Study):
     """Number of openings."""
 
 
-def is_fair(solver: Solver, state: State) -> bool:
+def is_fair(solver: TrilobiteSolver, state: State) -> bool:
     """Whether a position is drawn, or only one move keeps its value."""
     value = solver.value(state)
     keeping = (a for a in state.legal_actions if solver.value(state.play(a)) == -value)
@@ -51,7 +51,7 @@ def read(file: Path) -> tuple[int, list[State]]:
 def study(config: Config) -> None:
     """Finds the missing openings."""
     known = config.source(FILE)
-    solver = Solver(LARGE, TABLE_MB)
+    solver = TrilobiteSolver(LARGE, TABLE_MB)
     tried, openings = read(known) if known else (0, [])
     states = islice(random_positions(LARGE, FINAL_SEED, PLIES), tried, None)
     for _ in track(range(len(openings), config.openings), "fair openings"):

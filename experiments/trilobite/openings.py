@@ -24,7 +24,7 @@ from leafwise.envs.trilobite.solver import (
     MIRRORED_CHIPS,
     NODES,
     Openings,
-    Solver,
+    TrilobiteSolver,
     key_of,
     read_openings,
     remember_all,
@@ -58,7 +58,7 @@ class Book:
 
     def __init__(self, config: Config) -> None:
         self.path, self.config = config.target(FILE), config
-        self.solver = Solver(game("trilobite", **BOARD), config.table_mb, by_heart=False)
+        self.solver = TrilobiteSolver(game("trilobite", **BOARD), config.table_mb, by_heart=False)
         self.known: dict[int, tuple[int, int]] = {}
         """Key -> (empty cells, score for the player to move)."""
         self.nodes, self.seconds = 0, 0.0

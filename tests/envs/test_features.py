@@ -1,4 +1,4 @@
-"""What networks see of games on boards does not change unnoticed: those that ship were trained on it.
+"""The features of games on boards do not change unnoticed, since the shipped networks were trained on them.
 
 After a change that is meant, write the file anew with `python -m pytest --regenerate-golden tests/envs/test_features.py`.
 """
@@ -26,7 +26,7 @@ GAMES = [leafwise.game(name, **options) for name, options in VARIANTS]
 
 
 def seen(game: Game, features: SparseFeatures, state: State) -> list[int]:
-    """Returns the features that are active at a position, each of the game's."""
+    """Returns the active features at a position, for each set of features of the game."""
     F = np.full(features.most(game.options), -1, dtype=np.int64)
     assert features.active(state.row[None], np.uint64(0), F, game.tables()) == len(F)
     assert 0 <= F.min() <= F.max() < features.size(game.options)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.experiments.study import LineProgram
 from leafwise.experiments.trilobite.critical import __main__ as study
 from leafwise.experiments.trilobite.critical import positions
@@ -39,7 +39,7 @@ def test_the_file_holds_positions_that_are_critical() -> None:
 
 
 def test_late_positions_are_solved_alike_by_a_table_of_another_size() -> None:
-    solver = Solver(positions.CONNECT_FOUR, 8)
+    solver = TrilobiteSolver(positions.CONNECT_FOUR, 8)
     assert len(LATE) > 100
     for p in LATE[::3]:
         values = solver.solve(p.state).action_values

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.experiments.cassis import critical
 from leafwise.experiments.study import CHECKOUT
 from leafwise.experiments.study.leaves import LeafMatch, compare_choices, is_quiet, openings, play_match, subset
@@ -82,7 +82,7 @@ def test_quiet_positions() -> None:
 
 def test_players_who_see_to_the_end_keep_the_game_drawn() -> None:
     """3x3 is a draw, so whatever they play is one; players who see two moves ahead err, but never pass over a win."""
-    solver = Solver(GAME, 4)
+    solver = TrilobiteSolver(GAME, 4)
     assert all(solver.value(s) == 0 for s, _ in islice(played_lines(GAME, 5, (1, 8), 9), 40))
     short = [s for s, _ in islice(played_lines(GAME, 5, (5, 8), 2), 200)]
     assert any(solver.value(s) for s in short)
@@ -90,7 +90,7 @@ def test_players_who_see_to_the_end_keep_the_game_drawn() -> None:
 
 
 def test_openings_are_fair_by_the_values_of_their_moves() -> None:
-    solver = Solver(GAME, 4)
+    solver = TrilobiteSolver(GAME, 4)
     for state, _ in islice(played_lines(GAME, 6, (0, 7), 1), 150):
         solution = solver.solve(state)
         values = list(solution.action_values.values())
@@ -102,7 +102,7 @@ def test_the_fair_openings_of_connect_four() -> None:
     assert CHECKOUT is not None
     tried, states = read(CHECKOUT / "trilobite" / FILE)
     assert len(set(states)) == len(states) < tried
-    solver = Solver(states[0].game, 16)
+    solver = TrilobiteSolver(states[0].game, 16)
     late = [state for state in states if str(state).count(".") == 34][:3]
     assert all(is_fair(solver, state) for state in late)
     assert all(34 <= str(state).count(".") <= 38 for state in states)

@@ -15,7 +15,7 @@ import leafwise
 from leafwise import analysis
 from leafwise.envs.core.play.companion import Following
 from leafwise.envs.core.play.gamefile import load_game
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 
 ALMOST_LOST = "6 2 3 6/2 2 6 3/3 6 1 6/0 1 1 3 next=2 deck=4,3,3 start=12"
 START = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
@@ -69,7 +69,7 @@ def test_the_solver_hints_and_plays_at_a_level(shell: Shell) -> None:
 
 def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4)
-    solver = Solver(game, by_heart=False)
+    solver = TrilobiteSolver(game, by_heart=False)
     monkeypatch.setattr(analysis, "SOLVER_SECONDS", 0.2)
     lines = analysis.Hints(analysis.analyst_of(game, "lines", 1), exact=True, solver=solver)(game.start())
     assert len(lines) == 9

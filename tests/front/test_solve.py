@@ -13,7 +13,7 @@ from front.console import Shell, shows
 
 import leafwise
 from leafwise.commands.solve import read_position
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 
 KEYS = {"value", "score", "best_actions", "action_values", "line", "nodes", "depth", "seconds"}
 FOUR = "solve trilobite --board 7x6 --k 4 --moves"
@@ -23,7 +23,7 @@ def test_json_has_the_promised_keys(shell: Shell) -> None:
     trilobite = shell(FOUR, "44444 4222222", "--json").json
     assert trilobite.keys() >= KEYS
     game = leafwise.game("trilobite", board="7x6", k=4)
-    solution = Solver(game).solve(read_position(game, "444444222222"))
+    solution = TrilobiteSolver(game).solve(read_position(game, "444444222222"))
     expected = {name: getattr(solution, name) for name in ("score", "value", "action_values", "action_scores")}
     assert {name: trilobite[name] for name in expected} == expected
     assert trilobite["best_actions"] == list(solution.best_actions)
@@ -65,7 +65,7 @@ def test_a_bad_line_is_named(tmp_path: Path, shell: Shell) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_prints_what_is_known(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    solver = Solver(leafwise.game("trilobite", board="7x6", k=4), by_heart=False)
+    solver = TrilobiteSolver(leafwise.game("trilobite", board="7x6", k=4), by_heart=False)
     monkeypatch.setattr("leafwise.envs.core.play.solver.exact_solver", lambda game, table_mb: solver)
 
     def interrupt() -> None:

@@ -1,4 +1,4 @@
-"""A tiny game for tests of `check_game`: toss a coin up to three times onto a left or a right pile, stop when you like.
+"""A tiny game for tests of `check_game`: toss a coin up to three times onto a left or a right pile, or stop before.
 
 A head counts 2 (1/3), a tail 1 (2/3). `GAME` is sound; `planted.py` has variants of it with a mistake each.
 """
@@ -82,7 +82,7 @@ def apply_action(S, i, a, j, T):
 
 @jit
 def land(S, i, j, side, T):
-    """Lets the coin of row i fall on a side in row j."""
+    """Puts the coin of row i on a side in row j."""
     pile = np.int64(S[i, PHASE]) - TOSS_LEFT
     copy(S, i, j)
     S[j, pile] = S[i, pile] + T.worth[side]
@@ -116,7 +116,7 @@ def observe(S, i, O, e, T):
 
 @jit
 def see(S, i, player, O, e, T):
-    """One number of each word is 1."""
+    """Writes each word with one number of 1."""
     for w in range(WIDTH):
         for k in range(7):
             O[e, w, k] = S[i, w] == k
@@ -164,7 +164,7 @@ def make_tables(options):
 
 
 def make(module: str = __name__, **changes: Any) -> Game:
-    """Returns the game, held by a module, with some of its rules, sizes or texts changed, each given by its name."""
+    """Returns the game in a module, with some of its rules, sizes or texts replaced, each given by its name."""
     has: dict[str, Any] = {
         "initial_state": initial_state,
         "current_player": current_player,

@@ -1,4 +1,4 @@
-"""Chance whose outcomes a test lists."""
+"""Chance with outcomes listed by a test."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from leafwise.authoring import State
 
 
 class Deal:
-    """Explicit outcomes in place of chance, for tests that list a stack.
+    """Listed outcomes in place of chance, for tests that list a stack.
 
-    For each stage named, the outcomes in order of use, as `game.text.outcome_name` spells them:
-    `Deal(draw=["3", "1", "2"])`.
+    For each stage named, the outcomes in order of use, as `game.text.outcome_name` spells them: `Deal(draw=["3", "1", "2"])`.
     """
 
     def __init__(self, **outcomes: Sequence[str]) -> None:
@@ -32,7 +31,7 @@ class Deal:
         return possible[wanted]
 
     def settle(self, state: State) -> State:
-        """Returns the next decision (or end), every chance stage before it as listed."""
+        """Returns the next decision or end, with every chance stage before it as listed."""
         while state.is_chance:
             state = self.resolve(state)
         return state

@@ -23,7 +23,7 @@ def side_in_turn(S, i, T):
 
 @jit(inline=True)
 def ways(S, i, F, T):
-    """Writes which way each runner has come, those of the player in turn first."""
+    """Writes how far each runner has come, those of the acting player first."""
     player = np.uint64(side_in_turn(S, i, T))
     for k in range(4):
         lane = np.uint64(k % 2)
@@ -32,6 +32,6 @@ def ways(S, i, F, T):
 
 
 def seen(side: Any) -> Game:
-    """Returns the dice race with features of who is about to throw."""
+    """Returns the dice race with features of the player about to throw."""
     features = SparseFeatures(ways, lambda options: 32, lambda options: 4, stage="die", side=side)
     return replace(GAME, features={"sparse": features})

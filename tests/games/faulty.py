@@ -1,4 +1,4 @@
-"""Trilobite with players that go wrong, each in its own way, for the tests of the arena."""
+"""Trilobite with players that fail, each in its own way, for the tests of the arena."""
 
 from __future__ import annotations
 

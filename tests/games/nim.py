@@ -1,4 +1,4 @@
-"""The least that a game must say: seven stones, take one to three, who takes the last one wins (two players)."""
+"""The smallest game: seven stones, take one to three, the player who takes the last one wins (two players)."""
 
 from __future__ import annotations
 

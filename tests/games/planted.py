@@ -1,7 +1,7 @@
-"""Every planted fault: a patch of a sound game, and the sentence that `check_game` says of it; `TABLE` has them all.
+"""All planted faults: a change of a sound game, and the message of `check_game` about it; `TABLE` has them all.
 
-`@wrong(what, sentence)` patches one thing with the function below it, `planted(sentence, **patch)` anything. A sentence is
-a regular expression. The games are the coins, Threes in what it does for many positions at once, and the dice race.
+`@wrong(what, sentence)` patches one thing with the function below it, `planted(sentence, **patch)` anything. A sentence is a
+regular expression. The games are the coins, Threes in what it does for many positions at once, and the dice race.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from leafwise.models.ntuple import NTupleNetwork, NTupleShape, parse_tuples
 
 
 class Fault(NamedTuple):
-    """A game with one mistake, and what is said of it."""
+    """A game with one mistake, and the message about it."""
 
     game: Game
     said: str
@@ -75,7 +75,7 @@ def planted(
     is_apart: bool = False,
     **patch: Any,
 ) -> None:
-    """Adds a mistake to the table, under the name of its function."""
+    """Adds a mistake to the table under the name of its function."""
     names = [part.__name__ for part in patch.values() if hasattr(part, "__name__") and part.__name__ != "<lambda>"]
     name = (names or ["_".join(patch)])[0]
     name += f"_{len(TABLE)}" if name in TABLE else ""
@@ -83,7 +83,7 @@ def planted(
 
 
 def wrong(what: str, said: str, **how: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Returns a decorator that compiles a function and adds it to the table as what is wrong."""
+    """Returns a decorator that compiles a function and adds it to the table as a mistake."""
 
     def add(function: Callable[..., Any]) -> Any:
         rule = jit(function)
@@ -614,7 +614,7 @@ TEXTS = [
 
 
 def learned(tables: Mapping[str, SmallTable] = CELLS.tables) -> Evaluator:
-    """Returns a network of int16 at random, for a room with these small tables."""
+    """Returns a random network of int16 for a room with these small tables."""
     room = replace(THREES, features={"ntuple": replace(CELLS, tables=tables)})
     shape = NTupleShape(
         parse_tuples("0123 0145 5a"), splits=(8,), small=("deck", "deck_empties", "large", "blank_merge")
@@ -626,14 +626,14 @@ def learned(tables: Mapping[str, SmallTable] = CELLS.tables) -> Evaluator:
 
 
 def of_another_tuple(leaf: Evaluator) -> Evaluator:
-    """Returns a network that takes every cell for one of the first tuple."""
-    near = leaf.weights.near
-    near = near._replace(seeing=np.zeros_like(near.seeing))
-    return replace(leaf, weights=leaf.weights._replace(near=near))
+    """Returns a network that takes every cell as one of the first tuple."""
+    lookups = leaf.weights.lookups
+    lookups = lookups._replace(seeing=np.zeros_like(lookups.seeing))
+    return replace(leaf, weights=leaf.weights._replace(lookups=lookups))
 
 
 def make_threes(siblings: Any = None, leaf: Evaluator | None = None, **changes: Any) -> Game:
-    """Returns Threes with a change in its rules of chance, in its leaf or in the siblings of one."""
+    """Returns Threes with a change in its rules of chance, in its leaf or in a leaf's siblings."""
     game = replace(THREES, module=__name__, rules=replace(THREES.rules, chance=replace(THREES.rules.chance, **changes)))
     if siblings is not None:
         leaf = replace(THREES.score("rows"), speed=Speed(sibling_values=siblings))

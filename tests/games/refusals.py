@@ -1,4 +1,4 @@
-"""What is refused, is refused in one line."""
+"""Checks that refusals are one line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import pytest
 
 @contextmanager
 def one_line(pattern: str) -> Iterator[None]:
-    """Expects a block to raise ValueError with one line in which a pattern is found."""
+    """Expects a block to raise ValueError with one line that a pattern is found in."""
     with pytest.raises(ValueError, match=pattern) as told:
         yield
     assert "\n" not in str(told.value)

@@ -1,8 +1,8 @@
-"""A solitaire with a hidden deck for tests: lay cards on two piles in rising order; counts of cards in the row.
+"""A solitaire with a hidden deck for tests: lay cards on two piles in rising order; the row counts cards.
 
-The deck holds `copies` cards each of 1 to 5, shuffled. The top card is turned up; the player lays it on the left or
-the right pile, if the card on top there is not higher, or discards it while there are discards left. A card laid earns
-its number. The game is over when the deck is empty or the card turned up can go nowhere.
+The deck holds `copies` cards each of 1 to 5, shuffled. The top card is turned up; the player lays it on the left or the right
+pile, if the card on top there is not higher, or discards it while there are discards left. A card laid earns its number. The
+game is over when the deck is empty or the card turned up can go nowhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LEFT_PILE, CARD, DISCARDS, POINTS, WIDTH = 5, 7, 8, 9, 10
 
 
 class Tables(NamedTuple):
-    """Run-time options."""
+    """The tables of a variant."""
 
     copies: int
     discards: int
@@ -62,7 +62,7 @@ def deck_size(S, i):
 
 @jit(inline=True)
 def can_go(S, i):
-    """Whether the card turned up can be laid or discarded."""
+    """Returns whether the open card can be laid or discarded."""
     return S[i, DISCARDS] > 0 or S[i, LEFT_PILE] <= S[i, CARD] or S[i, LEFT_PILE + 1] <= S[i, CARD]
 
 
@@ -166,7 +166,7 @@ def transform_action(a, k, T):
 
 @jit(inline=True)
 def hope(S, i, T):
-    """The points still to come if half of the cards that fit now can be laid."""
+    """Returns the points still to come if half of the cards that now fit can be laid."""
     low = min(S[i, LEFT_PILE], S[i, LEFT_PILE + 1])
     value = 0.0
     for k in range(RANKS):

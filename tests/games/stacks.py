@@ -1,4 +1,4 @@
-"""Five stacks of at most five tiles for tests: 25 cells of four bits in two words of the row, and a score that no board tells.
+"""Five stacks of up to five tiles for tests: 25 cells of four bits in two words, and a score that the board does not show.
 
 Chance turns up a tile of rank 1, 2 or 3 (1/2, 1/3, 1/6); the player drops it on a stack. While the two tiles on top are equal
 they merge into the next rank, up to 15, which earns 2**rank. The game is over when no stack has room: a full stack takes a tile
@@ -151,7 +151,7 @@ def cell(S, i, k, T):
 
 @jit(inline=True)
 def table_index(S, i, k, T):
-    """Empty cells, and tops that are equal to another."""
+    """Counts empty cells, and tops that are equal to another."""
     empty = pairs = 0
     for stack in range(STACKS):
         n = height(S, i, stack)

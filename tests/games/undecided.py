@@ -1,5 +1,8 @@
-"""Nim whose number of stones a test may change: with 0 nobody decides, with 1 the second player never does, and below the first
-player takes stones without end. A rule of learning gets features too."""
+"""Nim with a number of stones that a test may change.
+
+With 0 stones nobody decides, with 1 the second player never does, and below the first player takes stones without end. A rule
+of learning gets features too.
+"""
 
 from __future__ import annotations
 

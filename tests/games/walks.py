@@ -8,7 +8,7 @@ from leafwise.authoring import Game, State, new_stream
 
 @cache
 def positions(g: Game, count: int) -> list[State]:
-    """Returns different random decisions, from the start of games to their end; all that it finds if there are fewer."""
+    """Returns different random decisions, from the start of games to their end; fewer if there are no more."""
     rng, seed = Random(5), 900_000
     found: dict[State, None] = {}
     while len(found) < count and seed < 900_000 + 10 * count:

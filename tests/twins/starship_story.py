@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from leafwise.envs.starship.check import Broken, Cell, Edge, Plan, edge, neighbours
+from leafwise.envs.starship.check import Broken, Cell, Edge, ShipPlan, edge, neighbours
 from leafwise.envs.starship.settings import HULL_STAGES, FillWithArmour, runs
 from leafwise.envs.starship.ship import Ship
 
@@ -33,21 +33,21 @@ def _undone(before: Ship, after: Ship) -> list[str]:
         "parts": after.parts[: len(before.parts)] == before.parts,
         "armour": set(before.armour) <= set(after.armour),
         "doors": set(before.doors) <= set(after.doors),
-        "walls": Plan(after).corridors <= Plan(before).corridors,
+        "walls": ShipPlan(after).corridors <= ShipPlan(before).corridors,
     }
     return [what for what, kept in checks.items() if not kept]
 
 
 def _left_open(before: Ship, after: Ship, settings: FillWithArmour) -> list[Broken]:
     """V12: goes through stage 13 again and compares the corridors it leaves."""
-    plan = Plan(before)
+    plan = ShipPlan(before)
     doors = plan.doors
     floor = set(plan.corridors)
     turns = raster_turn if settings.order == "raster" else inward_turn(before)
     for cell in sorted(floor, key=turns):
         if can_close(cell, floor, doors, settings.max_detour):
             floor.remove(cell)
-    left = Plan(after).corridors
+    left = ShipPlan(after).corridors
     faults = [Broken("V12", f"corridor {cell} could have been closed") for cell in sorted(left - floor)]
     return faults + [Broken("V12", f"armour {cell} closes a way") for cell in sorted(floor - left)]
 

@@ -148,11 +148,11 @@ def check(config: Config, game: Any) -> None:
     """Raises ValueError for options that do not go together."""
     searched = config.head == "value" or config.target_depth > 0
     if searched and config.gamma != 1:
-        raise UserError(f"expected --gamma 1 where searches give the targets, got {config.gamma!r}")
+        raise UserError(f"expected --gamma 1 with targets from searches, got {config.gamma!r}")
     if config.head == "value" and config.dueling:
         raise UserError("expected --head max with --dueling, got value")
     if config.head == "max" and config.target_depth and config.n_step > 1:
-        raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
+        raise UserError(f"expected --n-step 1 with --head max and --target-depth, got {config.n_step}")
     if config.partial_credit and game.players == 2:
         raise UserError(f"expected --partial-credit in a single-player game, got {game.name!r}")
     if config.network != SPARSE:
@@ -163,7 +163,7 @@ def check(config: Config, game: Any) -> None:
     seen = features_of(game, sees)
     if seen.stage != "decision" and config.head == "max":
         expected = "--sees observation, or --head value"
-        raise UserError(f"expected {expected}, in {game.name}, whose features are of chance, got {sees!r}")
+        raise UserError(f"expected {expected}, because the features of {game.name} are of chance nodes, got {sees!r}")
     if config.head == "max" and seen.invariant:
         expected = "--sees features+observation with --head max"
         raise UserError(f"expected {expected}: symmetric positions share these features, got {sees!r}")
@@ -240,8 +240,8 @@ class QLearner(GatedLearner):
         if self.config.job_size:
             ahead, metadata["ahead"] = self.generations.state()
             tensors |= ahead
-        more, of_every_run = super().state()
-        return tensors | more, metadata | of_every_run
+        base_tensors, base_metadata = super().state()
+        return tensors | base_tensors, metadata | base_metadata
 
     def playing(self, done: int) -> QPlayOptions:
         """Returns how decisions are played after `done` of them; each game has its own share of random actions."""

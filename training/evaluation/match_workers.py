@@ -316,7 +316,7 @@ class MatchWorkers(Executor[MatchJob, MatchOutcome]):
             return lost(job.fault(seat, "crash", f"its process ended with status {status}"), self.game)
         if seat < 0 and self._killed[key] > MOST_KILLS:
             raise WorkerLost(
-                f"expected a process that plays, got status {status} while no player was to move, again and again"
+                f"expected a process that keeps running, got exit status {status} several times while no player was to move"
             )
         self.repeated += 1
         return None

@@ -27,7 +27,7 @@ def check_backend(processes: int, cluster: str) -> None:
     if cluster not in (AUTO, LOCAL) and not ADDRESS.fullmatch(cluster):
         raise UserError(f"expected a cluster {AUTO}, {LOCAL} or HOST:PORT, got {cluster!r}")
     if cluster != LOCAL and processes > 1:
-        raise UserError(f"expected processes of this machine or a cluster that runs, got {processes} and {cluster!r}")
+        raise UserError(f"expected processes of this machine or a running cluster, got {processes} and {cluster!r}")
     if importlib.util.find_spec("ray") is None:
         raise UserError("expected ray, found none: pip install 'leafwise[cluster]'")
 

@@ -42,7 +42,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import INHERITED, NETWORKS
 from leafwise.training.execution.executor import AUTO, LOCAL, Executor, IncompatibleWorker, P, R, Ref, WorkerLost
-from leafwise.training.execution.processes import known, warm
+from leafwise.training.execution.processes import cached, warm
 from leafwise.training.types import Json
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -110,11 +110,11 @@ def register_added(modules: dict[str, str], where: str) -> None:
 
 def check_identity(expected: Mapping[str, str], where: str) -> None:
     """Raises IncompatibleWorker in one line if versions or sources differ from the driver's; `where` names this machine."""
-    here = identity()
+    versions = identity()
     for name, required in expected.items():
-        if here.get(name) != required:
+        if versions.get(name) != required:
             raise IncompatibleWorker(
-                f"expected {name} {required} on {where} as on the driver, got {here.get(name, 'none')}"
+                f"expected {name} {required} on {where} as on the driver, got {versions.get(name, 'none')}"
             )
 
 
@@ -144,7 +144,7 @@ def connect(cluster: str, processes: int = 1) -> None:
         try:
             socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
         except (OSError, OverflowError) as problem:
-            raise IncompatibleWorker(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
+            raise IncompatibleWorker(f"expected a running Ray cluster, got {cluster!r}: {problem}") from None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: Json = {"address": cluster}
@@ -158,18 +158,18 @@ def connect(cluster: str, processes: int = 1) -> None:
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR, configure_logging=True)
         except Exception as problem:  # Ray has no special error for a machine that is too busy
             reason = " ".join(str(problem).split())
-            raise IncompatibleWorker(f"expected a Ray cluster that runs, got {cluster!r}: {reason:.200}") from None
+            raise IncompatibleWorker(f"expected a running Ray cluster, got {cluster!r}: {reason:.200}") from None
 
 
 class MainModulePickler(pickle.Pickler):
     """Pickles objects of a module that runs as `__main__` by the module's own name, because workers have another `__main__`."""
 
-    def reducer_override(self, thing: Any) -> Any:
+    def reducer_override(self, obj: Any) -> Any:
         """Returns the import that finds a function or class of that module."""
         main = sys.modules["__main__"]
-        in_main = isinstance(thing, (type, FunctionType)) and thing.__module__ == "__main__"
+        in_main = isinstance(obj, (type, FunctionType)) and obj.__module__ == "__main__"
         if in_main and main.__spec__ is not None:
-            return named, (main.__spec__.name, thing.__qualname__)
+            return named, (main.__spec__.name, obj.__qualname__)
         return NotImplemented
 
 
@@ -178,30 +178,30 @@ def named(module: str, name: str) -> Any:
     return operator.attrgetter(name)(importlib.import_module(module))
 
 
-def pickled(thing: Any) -> bytes:
+def pickled(obj: Any) -> bytes:
     """Pickles an object for processes of the cluster."""
     stream = io.BytesIO()
-    MainModulePickler(stream).dump(thing)
+    MainModulePickler(stream).dump(obj)
     return stream.getvalue()
 
 
 class RayRef(Generic[T]):
     """Reference to an object in the cluster's memory; each machine fetches it once, each process unpickles it once."""
 
-    def __init__(self, thing: T) -> None:
+    def __init__(self, obj: T) -> None:
         self.ident = f"{ray.get_runtime_context().get_job_id()}-{next(_numbers)}"
-        self.data = ray.put(pickled(thing))
+        self.data = ray.put(pickled(obj))
 
     def get(self) -> T:
         """Returns the object."""
-        return self._known(lambda thing: None)
+        return self._cached(lambda obj: None)
 
     def work(self) -> T:
         """Returns the object, which is the work; the first call also loads its code."""
-        return self._known(warm)
+        return self._cached(warm)
 
-    def _known(self, begin: Callable[[Any], None]) -> T:
-        return known(self.ident, lambda: pickle.loads(ray.get(self.data)), begin)
+    def _cached(self, begin: Callable[[Any], None]) -> T:
+        return cached(self.ident, lambda: pickle.loads(ray.get(self.data)), begin)
 
 
 class RayExecutor(Executor[P, R]):
@@ -292,9 +292,9 @@ class RayExecutor(Executor[P, R]):
                 del self._keys[one], self._pieces[key]
                 self._losses.pop(key, None)
 
-    def share(self, thing: T) -> Ref[T]:
+    def share(self, obj: T) -> Ref[T]:
         """Puts an object into the cluster's memory."""
-        return RayRef(thing)
+        return RayRef(obj)
 
 
 def _probe(versions: dict[str, str], modules: dict[str, str]) -> Callable[[], None]:

@@ -74,9 +74,9 @@ class Executor(ABC, Generic[P, R]):
         """Cancels all unfinished pieces and closes the executor."""
         self.cancel()
 
-    def share(self, thing: T) -> Ref[T]:
+    def share(self, obj: T) -> Ref[T]:
         """Returns a reference to an object for use in pieces (default: the object itself, sent with each piece)."""
-        return LocalRef(thing)
+        return LocalRef(obj)
 
     def __enter__(self) -> Self:
         return self
@@ -120,12 +120,12 @@ class Executor(ABC, Generic[P, R]):
 class LocalRef(Generic[T]):
     """Reference to an object of this process."""
 
-    def __init__(self, thing: T) -> None:
-        self.thing = thing
+    def __init__(self, obj: T) -> None:
+        self.obj = obj
 
     def get(self) -> T:
         """Returns the object."""
-        return self.thing
+        return self.obj
 
 
 class SerialExecutor(Executor[P, R]):
@@ -185,9 +185,9 @@ class Channel(Executor[P, R]):
             self.executor.cancel(*numbers)
         self._done = deque(one for one in self._done if keys and one[0] not in keys)
 
-    def share(self, thing: T) -> Ref[T]:
+    def share(self, obj: T) -> Ref[T]:
         """Returns a reference to an object for use in pieces."""
-        return self.executor.share(thing)
+        return self.executor.share(obj)
 
 
 class BatchingExecutor(Executor[P, R]):

@@ -1,6 +1,6 @@
 """Runs pieces in processes of this machine, with `concurrent.futures`. If one is killed, its pieces run again.
 
-`known` and `warm` run in the workers: shared objects are loaded once, and code is compiled once on a machine.
+`cached` and `warm` run in the workers: shared objects are loaded once, and code is compiled once on a machine.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ POLL = 0.1
 _kept: OrderedDict[str, Any] = OrderedDict()
 
 
-def known(ident: str, fetch: Callable[[], Any], begin: Callable[[Any], None] = lambda thing: None) -> Any:
+def cached(ident: str, fetch: Callable[[], Any], begin: Callable[[Any], None] = lambda obj: None) -> Any:
     """Returns an object by its name; fetches it and calls `begin` on it at first use."""
     if ident not in _kept:
-        thing = fetch()
-        begin(thing)
-        _kept[ident] = thing
+        obj = fetch()
+        begin(obj)
+        _kept[ident] = obj
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(ident)
@@ -113,10 +113,10 @@ class PickledRef(Generic[T]):
     Each worker reads the file once. Arrays are mapped from the file, so that all processes share their memory (`mapped`).
     """
 
-    def __init__(self, thing: T) -> None:
+    def __init__(self, obj: T) -> None:
         self.ident = f"{os.getpid()}-{next(_numbers)}"
         arrays: list[pickle.PickleBuffer] = []
-        pickled = pickle.dumps(thing, protocol=5, buffer_callback=arrays.append)
+        pickled = pickle.dumps(obj, protocol=5, buffer_callback=arrays.append)
         self.spans: list[tuple[int, int]] = []
         handle, self.path = tempfile.mkstemp(prefix="leafwise-shared-")
         with os.fdopen(handle, "wb") as file:
@@ -132,7 +132,7 @@ class PickledRef(Generic[T]):
 
     def get(self) -> T:
         """Returns the object."""
-        return known(self.ident, self._fetch)
+        return cached(self.ident, self._fetch)
 
     def _fetch(self) -> T:
         memory = mapped(Path(self.path))
@@ -225,9 +225,9 @@ class ProcessExecutor(Executor[P, R]):
         self._pieces.clear()
         self._keys.clear()
 
-    def share(self, thing: T) -> Ref[T]:
+    def share(self, obj: T) -> Ref[T]:
         """Returns a reference to an object for use in pieces."""
-        return PickledRef(thing)
+        return PickledRef(obj)
 
 
 def end_with(gone: Callable[[], object]) -> None:

@@ -146,7 +146,7 @@ def shape_of(config: Config, game: Game) -> NTupleShape:
         if table.stage and shape.stage != table.stage:
             word = next(word for word, stage in named.items() if stage == table.stage)
             raise UserError(
-                f"expected --small-tables without {name}, or --value-stage {word}: otherwise it is not known"
+                f"expected --small-tables without {name}, or --value-stage {word}: other positions do not have this table"
             )
     return shape
 
@@ -198,8 +198,8 @@ def falls_by_merging(cells: CellFeatures, power: float | None) -> str:
         return ""
     low, high = cells.names[falls[0]], cells.names[falls[0] + 1]
     return (
-        f"two cells {low} have more of the potential that is learned than one {high}: where merging lowers it a search puts it "
-        "off; --target survival, or --power nearer to 1, may do better"
+        f"two cells {low} count more than one {high} in the learned potential, so a search merges them late; --target survival or "
+        "a --power nearer to 1 may do better"
     )
 
 
@@ -214,7 +214,7 @@ class NTupleTd(Learner):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         if config.prune_moves and not (config.coherence and config.init_from):
-            raise UserError("expected --coherence and --init-from with --prune-moves, got one or none")
+            raise UserError("expected --coherence and --init-from with --prune-moves, got at most one of them")
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
         if warning := falls_by_merging(features(self.game), self.network.shape.power):
             print(f"warning: {warning}", file=sys.stderr)
@@ -266,8 +266,8 @@ class NTupleTd(Learner):
         """Returns the state for a checkpoint: arrays and metadata."""
         metadata: Json = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
         metadata |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
-        tensors, of_every_run = super().state()
-        return self.arrays() | tensors, metadata | of_every_run
+        base_tensors, base_metadata = super().state()
+        return self.arrays() | base_tensors, metadata | base_metadata
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Restores the state of a checkpoint."""

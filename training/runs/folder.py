@@ -147,9 +147,9 @@ def command_of(words: Sequence[str], config: Any, left_out: Sequence[str] = NOT_
 @functools.cache
 def commit() -> str:
     """Returns the commit of the running checkout, or the installed version."""
-    here = Path(__file__).resolve().parents[2]
-    if (here / ".git").exists():
-        answer = subprocess.run(["git", "-C", str(here), "rev-parse", "HEAD"], capture_output=True, text=True)
+    package = Path(__file__).resolve().parents[2]
+    if (package / ".git").exists():
+        answer = subprocess.run(["git", "-C", str(package), "rev-parse", "HEAD"], capture_output=True, text=True)
         if answer.returncode == 0:
             return answer.stdout.strip()
     return f"leafwise {version('leafwise')}"

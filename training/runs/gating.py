@@ -250,7 +250,7 @@ def need_sparse(config: Any) -> None:
     for name in config.sparse_only if config.network != SPARSE else ():
         if (given := getattr(config, name)) != defaults[name]:
             raise UserError(
-                f"expected {flag_of(name)} with --network {SPARSE} alone, got {given!r} and {config.network!r}"
+                f"expected {flag_of(name)} only with --network {SPARSE}, got {given!r} and {config.network!r}"
             )
 
 
@@ -265,7 +265,7 @@ def need_device(config: Any) -> None:
     if kind not in ("cpu", "cuda"):
         raise UserError(f"expected --device cpu or cuda, got {config.device!r}")
     if kind == "cuda" and not torch.cuda.is_available():
-        raise UserError(f"expected --device cpu where torch finds no CUDA, got {config.device!r}")
+        raise UserError(f"expected --device cpu, because torch finds no CUDA, got {config.device!r}")
     if kind == "cuda" and config.network == SPARSE:
         raise UserError(f"expected a torch module as --network with --device {config.device}, got {SPARSE!r}")
 
@@ -435,8 +435,8 @@ class IterationLearner(GatedLearner):
         if self.uses_jobs:
             ahead, metadata["ahead"] = self.generations.state()
             tensors |= ahead
-        more, of_every_run = super().state()
-        return tensors | more, metadata | of_every_run
+        base_tensors, base_metadata = super().state()
+        return tensors | base_tensors, metadata | base_metadata
 
     @abstractmethod
     def play(self) -> Logged:

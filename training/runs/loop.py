@@ -300,7 +300,7 @@ class Learner(ABC):
             self.restore(*saved)
         except (ValueError, TypeError, LookupError, RuntimeError) as problem:  # torch raises the last
             file, what = str(self.folder.state), " ".join(str(problem).split())
-            raise UserError(f"{file!r}: expected the state of such a run: {what:.300}") from None
+            raise UserError(f"{file!r}: expected a checkpoint of this run: {what:.300}") from None
         return True
 
     def close(self) -> None:  # noqa: B027

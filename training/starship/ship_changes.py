@@ -25,7 +25,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
-from leafwise.envs.starship.changes import DRAWN, KIND_OF_FILE, PLACES, SEEN, Proposer, Weights, shapes
+from leafwise.envs.starship.changes import DRAWN, KIND_OF_FILE, PLACES, SEEN, ChangeWeights, Proposer, shapes
 from leafwise.envs.starship.plans import Plans
 from leafwise.models.files import save_tensors
 from leafwise.training.runs import SELECTION_SEED
@@ -77,7 +77,7 @@ class PresetChanges:
         self.replay = Replay(size, {"seen": np.zeros((size, SEEN), np.float32), "gained": np.zeros(size, np.bool_)})
         self._bar: Floats | None = None
 
-    def change_ships(self, first_seed: int, count: int, weights: Weights) -> float:
+    def change_ships(self, first_seed: int, count: int, weights: ChangeWeights) -> float:
         """Changes ships of seeds from `first_seed` and records the tried changes; returns the share of improvements."""
         gains = []
         for seed in range(first_seed, first_seed + count):
@@ -93,7 +93,7 @@ class PresetChanges:
             gains.append(gained)
         return float(np.concatenate(gains).mean())
 
-    def evaluate(self, weights: Weights) -> Json:
+    def evaluate(self, weights: ChangeWeights) -> Json:
         """Builds and changes the ships of the selection seeds; returns their logged values."""
         if self._bar is None:
             at_random = CompiledBuilder(self.game, tries=self.config.tries)
@@ -140,9 +140,9 @@ class ShipChangesLearner(Learner):
         return self.updates
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> ChangeWeights:
         """The current network."""
-        return Weights(**{name: self.module[name].detach().numpy().copy() for name in Weights._fields})
+        return ChangeWeights(**{name: self.module[name].detach().numpy().copy() for name in ChangeWeights._fields})
 
     def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
         """Restores the state of a checkpoint."""
@@ -166,9 +166,9 @@ class ShipChangesLearner(Learner):
         tensors["offset"] = self.offset.detach().numpy().copy()
         for k, preset_run in enumerate(self.preset_runs):
             tensors |= prefixed(f"replay{k}", preset_run.replay.tensors())
-        more, metadata = super().state()
+        base_tensors, metadata = super().state()
         recorded = {f"recorded{k}": preset_run.replay.recorded for k, preset_run in enumerate(self.preset_runs)}
-        return tensors | more, {"updates": self.updates, "best": self.score, **recorded, **metadata}
+        return tensors | base_tensors, {"updates": self.updates, "best": self.score, **recorded, **metadata}
 
     def step(self) -> Json:
         """Changes ships and trains on the tried changes; returns the logged values."""

@@ -226,8 +226,8 @@ class ShipValuesLearner(Learner):
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
         for k, preset_run in enumerate(self.preset_runs):
             tensors |= {f"rows{k}": preset_run.memory.rows, f"quality{k}": preset_run.memory.quality}
-        more, metadata = super().state()
-        return tensors | more, {"updates": self.updates, "best": self.score} | metadata
+        base_tensors, metadata = super().state()
+        return tensors | base_tensors, {"updates": self.updates, "best": self.score} | metadata
 
     def step(self) -> dict[str, Any]:
         """Builds ships and trains on the replay buffer; returns the logged values."""

@@ -1,1 +1,1 @@
-"""Other people's programs for Trap, reproduced."""
+"""Reproductions of other people's programs for Trap."""

@@ -1,7 +1,7 @@
 """A table of bear-offs: the number of turns that a player's checkers at home take, for each way to place them.
 
-A table of one side is enough if both players bear off, so that nobody is hit, and each has a checker off, so that there is no
-gammon. The chance to win then follows from the turns of both. Each side minimizes its average turns, which nearly always wins
+A table of one side is enough if both players bear off and each has a checker off: nobody is hit then, and no gammon is possible.
+The chance to win follows from the turns of both. Each side minimizes its average turns, which nearly always wins
 most. The table is computed at first use, in seconds, and cached.
 """
 

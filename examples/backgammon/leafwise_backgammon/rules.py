@@ -1,12 +1,12 @@
 """Backgammon without a cube: the rules, as compiled functions on rows of 59 words.
 
-Each player counts the points from their own side: 25 is the bar, 24 to 1 the points on the way home, 0 what is borne off. A row
-holds the checkers of player 0 at each of these (words 0 to 25), those of player 1 (words 26 to 51), then the words below.
+Each player counts the points from their own side: 25 is the bar, 24 to 1 the points on the way home, 0 the checkers that are off.
+A row has the checkers of player 0 at each of these (words 0 to 25), then those of player 1 (words 26 to 51), then the words below.
 
 A turn is a throw and up to four moves of one checker. Each move is an action: a point and a number of pips. By the rules a player
 makes as many moves as the throw allows, and uses the higher die if either can move but not both. If nothing can move, `PASS` is
-the only action. A win counts 1, a gammon (the loser has borne nothing off) 2, a backgammon (the loser also has a checker on the
-bar or in the winner's home) 3.
+the only action. A win counts 1. A gammon counts 2: the loser has borne nothing off. A backgammon counts 3: the loser also
+has a checker on the bar or in the winner's home.
 
 People move in any order. A search would repeat each position for every order, so with `T.canonical` each position has one order:
 doubles from the highest point down, two dice with the higher first, or the lower first if no order with the higher first leads
@@ -188,8 +188,11 @@ def high_first(S, i, player, high, low, first, second, undo):
 
 @jit
 def in_one_go(S, i, player, high, low, first, second, undo):
-    """Whether `first` by the high die, then `second` by the low one to the point that `first` has left, is what one checker does
-    that moves from `second` by the high die and on by the low one; `undo`: row i is after the first of the two."""
+    """Whether two moves lead where one checker gets from `second`, by the high die and then by the low one.
+
+    The moves are `first` by the high die, then `second` by the low die to the point that `first` has left. With `undo` row i is the
+    position after the first move.
+    """
     between = second - high
     if second - low != first or between <= OFF or is_blot(S, i, player, between, NO_POINT, False):
         return False

@@ -1,7 +1,7 @@
 """Notation of backgammon: positions with GNU position IDs, moves as 8/5, bar/22 and 6/off, and a drawing.
 
-A position is an ID and what comes next. The ID is that of GNU Backgammon: first the points of the waiting player, then those of the
-player who throws or moves, each from the first point to the bar, a 1 for each checker and a 0 after each point, packed to 80 bits.
+A position is an ID and what comes next. The ID is that of GNU Backgammon, 80 bits. It lists the points of the waiting player,
+then those of the player who throws or moves, each from the first point to the bar. A point has a 1 for each checker, then a 0.
 Canonical turns need two more facts on what may still move: `from 13`, and `after 8 by 3` (`after 8* by 3`, if that hit).
 
     4HPwATDgc/ABMA opening              4HPwATDgc/ABMA white throws

@@ -24,7 +24,7 @@ import numpy as np
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.players import play_out
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.experiments.search import MCTS, mcts_defaults
 from leafwise.experiments.study import (
     LineProgram,
@@ -107,7 +107,7 @@ class Perfect:
     """The exact solver with random choice among equal moves."""
 
     def __init__(self) -> None:
-        self.solver = Solver(CONNECT_FOUR, TABLE_MB)
+        self.solver = TrilobiteSolver(CONNECT_FOUR, TABLE_MB)
         self.begin(0)
 
     def begin(self, number: int) -> None:

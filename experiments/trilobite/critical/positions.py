@@ -29,7 +29,7 @@ from rich.progress import track
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import game
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.experiments.study import Study, command
 from leafwise.models.files import write_atomically
 from leafwise.training.evaluation.agreement import played_lines, random_lines
@@ -98,9 +98,9 @@ class Config(Study):
     """Drawn openings of each ply."""
 
     @cached_property
-    def solver(self) -> Solver:
+    def solver(self) -> TrilobiteSolver:
         """The solver of all of them."""
-        return Solver(CONNECT_FOUR, TABLE_MB)
+        return TrilobiteSolver(CONNECT_FOUR, TABLE_MB)
 
 
 def row_of(config: Config, kind: str, state: State, actions: tuple[int, ...]) -> PositionRow | None:

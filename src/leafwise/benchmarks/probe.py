@@ -155,7 +155,10 @@ class Workloads:
 
         # Positions near the end of the game, 30 to 39 actions from its start
         there = module("solver", self.name)
-        solver, rng = there.Solver(self.game, 64), random.Random(3)
+        # A version names the class `Solver` or after its game, as `TrilobiteSolver`
+        found = [value for name, value in vars(there).items() if name.endswith("Solver") and isinstance(value, type)]
+        (kind,) = [value for value in found if value.__module__ == there.__name__]
+        solver, rng = kind(self.game, 64), random.Random(3)
         ends: list = []
         while len(ends) < 300:
             state = self.game.new(0)

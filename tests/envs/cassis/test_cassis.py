@@ -1,4 +1,4 @@
-"""Cassis: figures of the article, texts that no game leads to, renamings of the points and the canonical form."""
+"""Cassis: figures of the article, texts of impossible positions, renamings of the points, and the canonical form."""
 
 from itertools import permutations, product
 from random import Random

@@ -1,4 +1,4 @@
-"""The exact solver of Cassis against a naive twin, and on every position, worked out from the last ones back."""
+"""The exact solver of Cassis against a naive twin, and on every position, computed backwards from the last ones."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.cassis.solver import Solver, canonical_form
+from leafwise.envs.cassis.solver import CassisSolver, canonical_form
 from leafwise.envs.core.play.solver import Solution
 from twins.cassis import Twin
 
@@ -16,7 +16,7 @@ from twins.cassis import Twin
 @pytest.mark.parametrize(("n", "most_left"), [(3, 3), (4, 6), (5, 9), (6, 9), (7, 10), (8, 11)])
 def test_values_equal_the_twin_s(n: int, most_left: int) -> None:
     game = leafwise.game("cassis", n=n)
-    solver, twin, rng = Solver(game), Twin(game.options), Random(n)
+    solver, twin, rng = CassisSolver(game), Twin(game.options), Random(n)
     for _ in range(15):
         p = twin.random_position(rng, len(twin.edges) - rng.randint(1, most_left))
         if len(twin.free(p)) > most_left + 1:
@@ -55,14 +55,14 @@ def test_the_solver_agrees_on_every_position(n: int, positions: int) -> None:
 
     value(game.start(), 1)
     assert len(values) == positions
-    solver = Solver(game)
+    solver = CassisSolver(game)
     for board, row in rows.items():
         assert solver.solve(leafwise.State(game, row), "none").value == values[board]
 
 
 def test_moves_map_back_through_a_renaming() -> None:
     game = leafwise.game("cassis", n=7)
-    solver, twin, rng, T = Solver(game), Twin(game.options), Random(2), game.tables()
+    solver, twin, rng, T = CassisSolver(game), Twin(game.options), Random(2), game.tables()
     renamed = game.symmetries.transform_action
     for _ in range(10):
         state = game.parse(twin.write(twin.random_position(rng, 6)))
@@ -75,20 +75,20 @@ def test_moves_map_back_through_a_renaming() -> None:
 @pytest.mark.parametrize("n", [7, 8])
 def test_who_begins_loses_on_large_boards(n: int) -> None:
     game = leafwise.game("cassis", n=n)
-    solver = Solver(game)
+    solver = CassisSolver(game)
     assert [solver.solve(at, "none").value for at in (game.start(), game.start().play("0-1"))] == [-1, 1]
 
 
 def test_finished_positions() -> None:
     for n, text, value in ((3, "xo/x", 0), (6, "xx.../xoo./.../../.", 1)):
         game = leafwise.game("cassis", n=n)
-        solution = Solver(game).solve(game.parse(text))
+        solution = CassisSolver(game).solve(game.parse(text))
         assert (solution.value, solution.best_actions, solution.line) == (value, (), ())
 
 
 def test_a_stop_ends_the_search() -> None:
     game = leafwise.game("cassis", n=8)
-    solver, answer = Solver(game), list[Solution]()
+    solver, answer = CassisSolver(game), list[Solution]()
 
     def work() -> None:
         while not answer or answer[-1].complete:  # until the stop comes in the middle
@@ -108,6 +108,6 @@ def test_a_stop_ends_the_search() -> None:
 def test_wrong_input() -> None:
     game = leafwise.game("cassis")
     with pytest.raises(ValueError, match=r"^cassis: expected a table of at least 1 MB, got 0.5$"):
-        Solver(game, 0.5)
+        CassisSolver(game, 0.5)
     with pytest.raises(ValueError, match=r"expected a position of this game, got "):
-        Solver(game).solve(leafwise.game("cassis", n=7).start())
+        CassisSolver(game).solve(leafwise.game("cassis", n=7).start())

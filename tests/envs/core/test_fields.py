@@ -1,4 +1,4 @@
-"""Options: from text by their types, in their ranges, what differs from the defaults, and what no network sees."""
+"""Options: read from text by their types, checked against their ranges, compared with the defaults, and kept from networks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_options_are_one_frozen_object() -> None:
 
 @dataclass(frozen=True)
 class Loose(type(leafwise.game("trilobite").options)):  # type: ignore[misc]
-    """Options that check no types, as those of a plug-in may."""
+    """Options that check no types, as a plug-in's may be."""
 
     n: int = 1
     name: str = ""

@@ -1,4 +1,4 @@
-"""Files are written where others may have put links: none is followed, but for a file that a person names."""
+"""Files are written where others may have put links: no link is followed, except for a file that a person named."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="makes links")
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A file that is nobody else's to write."""
+    """A file that nobody else can write."""
     path = tmp_path / "own"
     path.write_bytes(b"mine")
     return path

@@ -1,4 +1,4 @@
-"""Help of a dataclass of options: what matters first, then groups, no wider than the terminal."""
+"""Help of a dataclass of options: the most important first, then groups, no wider than the terminal."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Programs beside this one: what they answer, and how they time out, end, flood, start again and are ended."""
+"""Programs in other processes: their answers, and how they time out, end, send too much, restart and are stopped."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_program_ends_with_who_holds_it() -> None:
 
 
 def test_a_program_ends_with_the_process_that_started_it() -> None:
-    """At the end of its parent while a question is open, which another thread asks."""
+    """Its parent ends while a question from another thread is open."""
     code = f"""
         import sys, threading, time
         from leafwise.envs.core.programs import Program

@@ -1,4 +1,4 @@
-"""What is compiled, loaded or unpacked is told where it lasts, and nowhere else."""
+"""Waits to compile, load or unpack are reported where they take long, and nowhere else."""
 
 import io
 import logging

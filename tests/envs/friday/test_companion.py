@@ -17,7 +17,7 @@ FIGHT = (
 
 
 def by_life(state: State) -> dict[int, float]:
-    """Returns the life after each action, as if that were all: a stand-in for a search."""
+    """Returns the life after each action as its value: a stand-in for a search."""
     return {a: float(number(state.play(a).row, "life")) - 0.01 * (a == 2) for a in state.legal_actions}
 
 

@@ -1,4 +1,4 @@
-"""The public engine's search: its evaluation and filters, one deal seen by every line, and no look at what is hidden."""
+"""The public program's search: its evaluation and filters, one deal for all lines, and no look at what is hidden."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday import baselines as tree
-from leafwise.envs.friday.baselines import BestFirst, Cards, Fridai
+from leafwise.envs.friday.baselines import BestFirst, Fridai, HiddenDeal
 from leafwise.envs.friday.bench import FRIDAI_POSITIONS
 from leafwise.search.players import player
 
@@ -25,7 +25,7 @@ def fight(words: str) -> State:
 
 
 def test_equal_public_history_gives_equal_rows_and_equal_choices() -> None:
-    """What chance will do after the history cannot matter: the streams differ, and nothing else is asked."""
+    """What chance does after the history has no effect: the streams differ, and only they."""
     seen: dict[tuple[str, ...], tuple[bytes, int]] = {}
     met = 0
     own = player("fridai:states=40", GAME)
@@ -53,7 +53,7 @@ def test_a_deal_is_one_order_for_every_line_of_play() -> None:
         state = fight("left=S4 stack=S1*3,S2*4,S3*2,W1,W8,E5 free=1")
         order = []
         for actions in (["free", "free", "free"], ["free", "end"]):
-            cards, at, drawn = Cards(seed), state, []
+            cards, at, drawn = HiddenDeal(seed), state, []
             for action in actions[:2]:
                 after = cards.settle(at.play(action), at)
                 drawn.append(sum((after.row[3:7] - at.row[3:7]).tolist()))
@@ -63,28 +63,28 @@ def test_a_deal_is_one_order_for_every_line_of_play() -> None:
 
 
 def test_a_deal_is_fair() -> None:
-    """Every card is as likely to be next as the rules say."""
+    """Every card is next with the probability that the rules give it."""
     state = fight("left=S4 stack=S1*3,S2*4,S3*2 free=1").play("free")
     n = dict.fromkeys(("S1", "S2", "S3"), 0)
     draws = 900
     for seed in range(draws):
-        after = Cards(seed).settle(state, state)
+        after = HiddenDeal(seed).settle(state, state)
         n[GAME.text.outcome_name(state.row, after.row, GAME.tables())] += 1
     for name, p in (("S1", 3 / 9), ("S2", 4 / 9), ("S3", 2 / 9)):
         assert abs(n[name] / draws - p) < 4.5 * np.sqrt(p * (1 - p) / draws)
 
 
 def test_a_clairvoyant_player_knows_the_card() -> None:
-    """With its own deal the player pays for a card only if that card wins."""
+    """A player who knows the deal pays for a card only if that card wins."""
     state = GAME.parse(
         "turn=fight phase=green life=20 pirates=P3,P9 active=F1 free=3 left=S2*3 stack=S2*4,S4 hazards=W1*2 aging=G1,D1,D2,D3"
     )
     choices = set()
     for seed in range(40):
-        cards = Cards(seed)
+        cards = HiddenDeal(seed)
         after = cards.settle(state.play("pay"), state)
         wins = " right=S4" in str(after)
-        best = SEARCH(state, Cards(seed)).actions
+        best = SEARCH(state, HiddenDeal(seed)).actions
         if wins:
             assert best == ("pay",)
         choices.add((wins, best))
@@ -93,7 +93,7 @@ def test_a_clairvoyant_player_knows_the_card() -> None:
 
 def test_of_cards_with_one_ability_one_is_used_and_doubling_goes_to_the_best() -> None:
     state = fight("left=E3,F1,E7,W1,W8 stack=S1*4 free=4")
-    steps = set(SEARCH(state, Cards(1)).scores)
+    steps = set(SEARCH(state, HiddenDeal(1)).scores)
     used = {step[0] for step in steps if step[0].startswith("use")}
     names = {name: slot for slot, name in enumerate(["W1", "W8", "E3", "E7", "F1"])}
     assert f"use{names['W1']}" in used
@@ -108,7 +108,7 @@ def test_removal_is_one_step_of_sets() -> None:
     state = GAME.parse(
         "turn=remove phase=green life=9 pirates=P3,P9 points=3 left=S1*2,S2,S3,G1 hazards=W1*2 away=N1 aging=D1"
     )
-    found = SEARCH(state, Cards(1))
+    found = SEARCH(state, HiddenDeal(1))
     assert all(step[-1] == "end" for step in found.scores)
     # from the worst: both S1 fit into 3 points, G1 (cost 2) does not any more, S2 does; sets by kind
     steps = {" ".join(step) for step in found.scores}
@@ -125,24 +125,24 @@ def test_a_pirate_that_can_be_beaten_is() -> None:
         "turn=fight phase=pirates life=9 pirates=P2,P5 fought=P2 left=C1*2,N1,N2,N3,N4,E3 free=6 stack=S1*3 aging=G1,D1,D2,D3"
     )
     assert "end" in state.legal_names
-    assert set(SEARCH(state, Cards(3)).scores) == {("end",)}
+    assert set(SEARCH(state, HiddenDeal(3)).scores) == {("end",)}
 
 
 def test_a_doubling_that_is_worth_nothing_is_played_all_the_same() -> None:
-    """The only action was to use the card, and no card has a value above 0: the filters leave no target."""
+    """The only action was to use the card, and no card has a value above 0, so the filters leave no target."""
     state = GAME.parse(
         "turn=target phase=pirates life=16 pirates=P2,P9 fought=P2 discard=S3,W3,W5,G1,D3 away=W1*2 stack=none aging=none "
         "left=S5!,W3,W5!,F5! free=4 uses=4 ability=double acting=left:F5"
     )
-    found = SEARCH(state, Cards(1))
+    found = SEARCH(state, HiddenDeal(1))
     assert (found.actions, found.generated) == (("card0",), 0)
     assert found.score == state.value(GAME.score("blend"))
 
 
 def test_back_up_is_the_best_of_everything_below() -> None:
-    """The value of a step is the highest static score among the leaves of its subtree, recomputed in plain Python."""
+    """The value of a step is the largest static score among the leaves of its subtree, computed again in plain Python."""
     state = GAME.parse(FRIDAI_POSITIONS["yellow"])
-    cards = Cards(7)
+    cards = HiddenDeal(7)
     search = BestFirst(GAME, 60)
     found = search(state, cards)
     store = search._tree
@@ -171,7 +171,7 @@ def test_back_up_is_the_best_of_everything_below() -> None:
 
 
 def test_the_queue_gives_the_best_first() -> None:
-    """And of equal ones the last in."""
+    """Of equal ones, the last in comes first."""
     store = tree.make_tree(64)
     rng = Random(2)
     scores = [rng.randrange(-20, 20) for _ in range(60)]
@@ -183,10 +183,10 @@ def test_the_queue_gives_the_best_first() -> None:
 
 def test_a_tree_that_fills_up_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     state = GAME.parse(FRIDAI_POSITIONS["yellow"])
-    roomy = BestFirst(GAME, 400)(state, Cards(2))
+    roomy = BestFirst(GAME, 400)(state, HiddenDeal(2))
     tight = BestFirst(GAME, 400)
     tight._tree = tree.make_tree(tree.RESERVE + 200)
-    found = tight(state, Cards(2))
+    found = tight(state, HiddenDeal(2))
     assert len(tight._tree.parent) > tree.RESERVE + 200
     assert (found.scores, found.expanded, found.generated) == (roomy.scores, roomy.expanded, roomy.generated)
 

@@ -1,4 +1,4 @@
-"""What holds in every game of Friday: every card is somewhere once, life is bounded, games end, the guard holds."""
+"""What holds in every game of Friday: each card is somewhere once, life is bounded, games end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VARIANTS: list[dict[str, Any]] = [
 
 
 def cards_of(row: Any) -> Counter[int]:
-    """Counts every card of a row, wherever it is."""
+    """Counts all cards of a row, wherever they are."""
     found: Counter[int] = Counter()
     for w in (at.STACK, at.DISCARD, at.LEFT, at.LEFT_USED, at.RIGHT, at.RIGHT_USED, at.DOWN):
         found.update(cards_in(row[w]))
@@ -39,7 +39,7 @@ def cards_of(row: Any) -> Counter[int]:
 
 
 def careful(state: State, rng: Random) -> str:
-    """Prefers actions that keep a game going: cheap hazards, abilities, and few paid cards."""
+    """Prefers actions that continue a game: cheap hazards, abilities, and few paid cards."""
     names = state.legal_names
     if "end" in names and len(names) > 1 and rng.random() < 0.8:
         names = tuple(name for name in names if name != "end") if rng.random() < 0.7 else ("end",)
@@ -47,7 +47,7 @@ def careful(state: State, rng: Random) -> str:
 
 
 def games(options: dict[str, Any], seeds: range) -> Any:
-    """Yields (state, next state) along games: from the start, and from the twin's fights of every phase."""
+    """Yields (state, next state) of games from the start and from the twin's fights of every phase."""
     game = GAME.variant(**options)
     rng = Random(seeds.start)
     starts = [game.start() for _ in seeds] + [game.parse(text) for text in Twin(game.options).unusual(rng)]
@@ -145,7 +145,7 @@ def test_final_score_of_a_win() -> None:
 
 @pytest.mark.parametrize("seed", range(16))
 def test_equal_situations_are_equal_rows(seed: int) -> None:
-    """However a position is written, its row is one."""
+    """A position has one row, whichever way it is written."""
     game = GAME.variant(**VARIANTS[seed % 4])
     rng = Random(seed)
     naive = Twin(game.options)

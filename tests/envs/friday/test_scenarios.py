@@ -1,4 +1,4 @@
-"""The worked scenarios: positions written as text, what chance does listed by a `Deal`."""
+"""Worked scenarios: positions written as text, with chance listed by a `Deal`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def fight(active: str = "", *, phase: str = "green", life=20, aging=LEVEL_1, gam
 
 
 def word(state: State, name: str) -> str:
-    """Returns one of a position's words, "" if it is not there or says that a pile is empty."""
+    """Returns a word of a position, "" if it is missing or says that a pile is empty."""
     return dict(word.split("=", 1) for word in str(state).split()).get(name, "").replace("none", "")
 
 
 def says(state: State, **words: str) -> None:
-    """Checks some of a position's words."""
+    """Checks some words of a position."""
     assert {name: word(state, name) for name in words} == words
 
 
@@ -46,7 +46,7 @@ def cards(state: State, name: str) -> Counter[str]:
 
 
 def play(state: State, *actions: str, **deal: list[str]) -> State:
-    """Plays actions; what chance does is listed by stage, none of it left over."""
+    """Plays actions with chance listed by stage, and checks that nothing of the list is left over."""
     dealer = Deal(**deal)
     for action in actions:
         state = dealer.settle(state.play(action))

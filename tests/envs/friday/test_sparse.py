@@ -11,7 +11,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday import features as see
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES
-from leafwise.envs.friday.text import TURNS, said_of
+from leafwise.envs.friday.text import TURNS, word_values
 
 PILES = {1: ("top", "stack", "bottom"), 2: ("discard",), 7: ("hazards",), 8: ("away",), 9: ("aging",)}
 
@@ -30,7 +30,7 @@ def pile(counts: Counter[int], number: int) -> set[int]:
 
 def test_each_group_says_what_it_should() -> None:
     for state in positions(GAME):
-        said, found = said_of(state.row, GAME.tables()), set(features(state))
+        said, found = word_values(state.row, GAME.tables()), set(features(state))
         piles: dict[int, Counter[int]] = {
             number: sum((Counter(said[name]) for name in names), Counter()) for number, names in PILES.items()
         }

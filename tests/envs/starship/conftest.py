@@ -17,7 +17,7 @@ GRID, MARGIN = 24, 4
 
 
 class Board:
-    """A board drawn in letters ("." corridor, "#" armour, "_" space), in the middle of space; (0, 0) is its corner."""
+    """A board drawn in letters ("." corridor, "#" armour, "_" space) in the middle of space; (0, 0) is its corner."""
 
     def __init__(self, *lines: str, **changes: Any) -> None:
         small = replace(CLASSIC, grid=GRID, **changes)
@@ -50,7 +50,7 @@ class Board:
         return [(x - MARGIN, y - MARGIN) for x, y in places]
 
     def scores(self, stage: int, name: str, r: int = 0) -> list[tuple[int, tuple[int, int]]]:
-        """Scores of all legal places, best first, then in raster order."""
+        """Returns the scores of all legal places, best first, then in raster order."""
         part = PART_NUMBERS[name]
         places = self.legal(name, r)
         prepare(self.S, ROW, self.T, stage, part)

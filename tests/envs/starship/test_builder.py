@@ -1,4 +1,4 @@
-"""Looking ahead while building; ships as plans that are built as a whole, changed for the better, and seen in a mirror."""
+"""Looking ahead while building; ships as plans that are built, improved and mirrored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship import GAME, check
 from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.info import INFO
-from leafwise.envs.starship.lookahead import AT_RANDOM, Children, LookAhead, Tried, followed, placeable
+from leafwise.envs.starship.lookahead import AT_RANDOM, Children, LookAhead, TriedPlaces, followed, placeable
 from leafwise.envs.starship.mirror import mirrored
 from leafwise.envs.starship.plans import TRIED, TRIED_BELOW, Plans
 from leafwise.envs.starship.rules import DRAW_REQUEST
@@ -37,7 +37,7 @@ def first_thruster(seed: int) -> State:
 
 
 def worth(state: State, depth: int) -> float:
-    """Returns the greatest potential `depth` placements deep, by the checked door; the preview must be long enough."""
+    """Returns the largest potential `depth` placements deep, by checked calls; the preview must be long enough."""
     if depth == 0 or state.is_terminal or (state.row[TURN] != DRAW_REQUEST and state.is_chance):
         return state.returns
     if state.is_chance:  # the end of the preview does not matter here: any draw will do
@@ -77,7 +77,7 @@ def test_wide_enough_it_finds_the_best_two_places(seed: int) -> None:
 def test_what_is_followed() -> None:
     scores, values = np.array([3.0, 9, 1, 1, 1, 1, 1, 1]), np.array([0.0, 0, 5, 4, 3, 2, 1, 0.5])
     row = GAME.rows(1)
-    tried = Tried(np.arange(8), scores, row, values)
+    tried = TriedPlaces(np.arange(8), scores, row, values)
     kept = followed(tried, 4, row[0])
     assert kept[:4] == [1, 0, 2, 3]
     assert len(set(kept)) == 4 + AT_RANDOM

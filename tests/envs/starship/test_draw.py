@@ -70,7 +70,7 @@ def test_captions_of_a_contact_sheet_are_legible_and_whole(scale):
     drawn = draw.sheet(
         ships, [draw.hull_box(ship, 1) for ship in ships], [draw.footer(ship) for ship in ships], 2, scale
     )
-    texts = [shape for shape in drawn.shapes if isinstance(shape, draw.Text)]
+    texts = [shape for shape in drawn.shapes if isinstance(shape, draw.TextShape)]
     for k, ship in enumerate(ships):
         own = [text for text in texts if (text.x >= drawn.width / 2) == (k == 1)]
         words = " ".join(" ".join(text.text for text in own).split())

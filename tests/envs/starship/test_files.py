@@ -1,4 +1,4 @@
-"""Ship files: identity, the check's verdict on mutated ships (V18), hostile files."""
+"""Ship files: identity, the check's result for mutated ships (V18), hostile files."""
 
 import dataclasses
 import hashlib
@@ -222,7 +222,7 @@ def mutated(value: object, rng: random.Random) -> object:
 
 
 def test_random_changes_are_refused_or_judged():
-    """Whatever a file holds, the answer is a ValueError in one line or a verdict, never another exception."""
+    """Whatever a file holds, it raises ValueError in one line or is checked, and raises no other exception."""
     rng, refusals, judged = random.Random(1), [], 0
     fields = json.loads(dump(generate(3, "scout")))
     fields["stats"] = {"quality": fields["stats"]["quality"]}

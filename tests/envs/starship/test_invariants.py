@@ -22,7 +22,7 @@ from leafwise.envs.starship import (
     ship_hash,
     switched,
 )
-from leafwise.envs.starship.check import Broken, Plan
+from leafwise.envs.starship.check import Broken, ShipPlan
 from leafwise.envs.starship.draw import png
 from twins.starship_story import check_stages
 
@@ -42,7 +42,7 @@ SEEDS = {"classic": range(16), "scout": range(60), "cruiser": range(6)}
 
 @pytest.mark.parametrize("preset", SEEDS)
 def test_every_ship_is_valid_and_keeps_the_rules(preset):
-    """V11 and V12, too: stages undo nothing and leave no needless corridor."""
+    """V11 and V12 too: stages undo nothing and leave no needless corridor."""
     generator = Generator(preset)
     for seed in SEEDS[preset]:
         ship = generator.ship(seed)
@@ -53,7 +53,7 @@ def test_every_ship_is_valid_and_keeps_the_rules(preset):
 
 @pytest.mark.parametrize(("preset", "seed"), [("cruiser", 1000395), ("classic", 1006432)])
 def test_filling_gaps_leaves_no_islands(preset, seed):
-    """On these seeds a cell sees hull two cells off on two sides, and nothing between is filled."""
+    """On these seeds a cell sees hull two cells away on two sides, and nothing between is filled."""
     ship = generate(seed, preset)
     assert ship.valid
     assert check(ship) == []
@@ -81,7 +81,7 @@ def test_a_doctored_story_is_found_out():
     before, after = told[k - 1][1], told[k][1]
     reopened = dataclasses.replace(after, armour=after.armour[1:])
     assert {fault.rule for fault in check_stages([*told[:k], (names[k], reopened)])} == {"V11", "V12"}
-    closed = min(Plan(after).corridors)
+    closed = min(ShipPlan(after).corridors)
     armour = tuple(sorted({*after.armour, closed}, key=lambda cell: (cell[1], cell[0])))
     (fault,) = check_stages([*told[:k], (names[k], dataclasses.replace(after, armour=armour))])
     assert str(fault) == f"V12: armour {closed} closes a way"
@@ -121,7 +121,7 @@ def test_v15_a_stage_switched_off_changes_nothing_before_it_and_the_rest_keeps_t
 
 
 def test_v15_requests_do_not_depend_on_places():
-    """With ties settled otherwise, the hulls are equal and the targets too: places never touch the request stream."""
+    """With ties decided differently, hulls and targets are equal: places do not use the request stream."""
     changed = replace(CLASSIC, cockpit=replace(CLASSIC.cockpit, tie="first"))
     for seed in range(8):
         a, b = Generator(CLASSIC).attempt(seed, 0), Generator(changed).attempt(seed, 0)

@@ -1,4 +1,4 @@
-"""The quality against a twin in plain Python; what a survey says of many ships; ships as a problem of the PCG Benchmark."""
+"""The quality against a twin in plain Python; a survey of many ships; ships as a problem of the PCG Benchmark."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leafwise.envs.starship import CLASSIC, SCOUT, Generator, Ship, generate
-from leafwise.envs.starship.check import Plan
+from leafwise.envs.starship.check import ShipPlan
 from leafwise.envs.starship.pcg_problem import SHARE, ShipProblem
 from leafwise.envs.starship.ship import stats_of
 from leafwise.envs.starship.statistics import pairwise_distances, part_map, set_score, survey
@@ -18,7 +18,7 @@ PRICE |= {"thruster_small": 500, "thruster_med": 1500, "thruster_large": 4000, "
 
 
 def naive(ship: Ship, full: int) -> dict[str, float]:
-    p, plan = position_of(ship), Plan(ship)
+    p, plan = position_of(ship), ShipPlan(ship)
     mass = sum(twin.MASS[letter] for letter, *_ in p.parts) + sum(
         3 if c in p.armour else 1 for c in p.hull - set(p.room)
     )
@@ -94,7 +94,7 @@ def test_a_survey_counts_the_same_as_the_ships():
 
 
 def test_requests_follow_the_weights():
-    """Over many ships sizes come out near 1:2:3 and facings near 5:1:1:1, seen in what is asked for most."""
+    """Over many ships, sizes are near 1:2:3 and facings near 5:1:1:1 among the most frequent requests."""
     generator = Generator(CLASSIC)
     parts = [part for seed in range(60) for part in generator.ship(seed).parts if part.id.startswith("thruster")]
     south = sum(part.r == 2 for part in parts) / len(parts)

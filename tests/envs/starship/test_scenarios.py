@@ -1,4 +1,4 @@
-"""The worked scenarios of the rules, each with the figures worked out by hand there."""
+"""The worked scenarios of the rules, with the figures computed by hand there."""
 
 import numpy as np
 import pytest

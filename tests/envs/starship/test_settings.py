@@ -1,4 +1,4 @@
-"""Parameters: TOML and back, switches, lists of stages, symmetrical presets, and the errors of wrong values."""
+"""Parameters: TOML and back, disabled stages, lists of stages, symmetrical presets, and the errors for wrong values."""
 
 import dataclasses
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from leafwise.envs.starship import (
     switched,
     to_toml,
 )
-from leafwise.envs.starship.check import Plan
+from leafwise.envs.starship.check import ShipPlan
 from leafwise.envs.starship.settings import Shape, Thrusters, changed, final, most_parts, runs
 from leafwise.envs.starship.statistics import core_entropy, survey
 from leafwise.envs.starship.targets import asked_errors, with_targets
@@ -194,7 +194,7 @@ def test_wrong_lists_get_one_line(stages: Any, message: str) -> None:
 
 
 def mirrored(ship: Ship) -> float:
-    """Returns the share of parts whose mirror image stands there too."""
+    """Returns the share of parts whose mirror image is on the ship too."""
     columns = [x for x, _ in ship.hull_cells]
     axis = min(columns) + max(columns) + 1
     own = {(part.id, part.x, part.y, part.r) for part in ship.parts}
@@ -225,7 +225,7 @@ def test_filling_inwards_leaves_as_many_level_corridors_as_upright_ones() -> Non
         filling = replace(CLASSIC.fill_with_armour, order=order)
         generator, links = Generator(replace(CLASSIC, fill_with_armour=filling)), [0, 0]
         for seed in range(16):
-            cells = Plan(generator.attempt(seed, 0)).corridors
+            cells = ShipPlan(generator.attempt(seed, 0)).corridors
             links[0] += sum((x, y + 1) in cells for x, y in cells)
             links[1] += sum((x + 1, y) in cells for x, y in cells)
         shares[order] = links[0] / links[1]

@@ -1,4 +1,4 @@
-"""The building game: what it can be told, the generator's ships, rewards, observations, places that are remembered."""
+"""The building game: its options, the generator's ships, rewards, observations, and the cache of legal places."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def build(env: GameEnv, seed: int) -> tuple[float, dict[str, Any]]:
     ids=["scout", "classic", "mirrored", "stages", "targets", "hull"],
 )
 def test_the_hand_made_builder_makes_the_generators_ships(words: dict[str, Any], seeds: int) -> None:
-    """Scenario 18: bytes of `generate`, rewards that add up to the quality, failures that end with 0; what `info` tells."""
+    """Scenario 18: the bytes of `generate`, rewards that add up to the quality, failures that end with 0, and `info`."""
     env, valid, several = GameEnv("starship", **words), 0, 0
     options: Any = env.game.options
     generator = Generator(options.built, hull=words.get("hull"))
@@ -331,7 +331,7 @@ def test_the_maps_show_the_ship() -> None:
 
 @pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
 def test_a_batch_tells_what_single_environments_tell(mode: str) -> None:
-    """The request at every step; quality, terms and reasons where an episode ends."""
+    """The request at every step; quality, terms and reasons at the end of an episode."""
     batch = GameVectorEnv(3, GAME, autoreset_mode=mode)
     singles = SyncVectorEnv([partial(GameEnv, GAME)] * 3, autoreset_mode=AutoresetMode(mode))
     told: tuple[Any, ...] = batch.reset(seed=2)
@@ -346,7 +346,7 @@ def test_a_batch_tells_what_single_environments_tell(mode: str) -> None:
 
 
 def test_places_are_those_of_the_row_that_is_asked_about() -> None:
-    """The room remembers the last row's places: a row that changes, in place or for another, is searched anew."""
+    """The room stores the last row's places: for a row that changes, in place or for another, they are computed again."""
     game, T, A = GAME, GAME.tables(), np.zeros(GAME.max_actions, dtype=np.int64)
     first = GameEnv(game)
     _, info = first.reset(seed=3)

@@ -1,4 +1,4 @@
-"""The two public programs give the values that their originals give (32-bit floats, so to a relative 1e-5)."""
+"""The two public programs give the values of their originals (32-bit floats, so to a relative 1e-5)."""
 
 import pytest
 

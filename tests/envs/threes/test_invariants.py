@@ -1,4 +1,4 @@
-"""What every game of Threes keeps: tiles, values, decks, scores and the share of bonuses."""
+"""What holds in every game of Threes: tiles, values, decks, scores and the share of bonuses."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_random_game_keeps_the_books(seed: int) -> None:
 
 
 def test_twelve_base_cards_in_a_row_are_four_of_each() -> None:
-    """Counts every base card from the start on; bonuses do not shift the decks."""
+    """Counts every base card from the start; bonuses do not shift the decks."""
     game = THREES.variant(bonus_p=0.5)
     bonuses = 0
     for seed in range(900_010, 900_022):
@@ -88,7 +88,7 @@ def test_twelve_base_cards_in_a_row_are_four_of_each() -> None:
 
 @pytest.mark.parametrize("schedule", ["iid", "slot21"])
 def test_the_long_run_share_of_bonuses(schedule: str) -> None:
-    """Draws again and again on one board; the row carries deck and cycle along."""
+    """Draws again and again on one board; the row keeps deck and cycle."""
     game = THREES.variant(bonus_schedule=schedule)
     T, stream, rows = game.tables(), new_stream(5), game.rows(1)
     rows[0] = game.parse("48 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0").row

@@ -28,7 +28,10 @@ def board(state: State) -> str:
 
 
 def named(state: State, stage: str) -> dict[str, float]:
-    """Returns what chance may do, by name: `tile@row,column` where a tile enters, or the tile drawn -> probability."""
+    """Returns the outcomes of chance by name, with their probabilities.
+
+    A name is `tile@row,column` where a tile enters, or the tile drawn.
+    """
     assert state.stage == stage
     T = state.game.tables()
     return {state.game.text.outcome_name(state.row, s.row, T): p for p, s in state.outcomes()}

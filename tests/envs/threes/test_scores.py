@@ -1,4 +1,4 @@
-"""Hand-made scores of Threes: worked values to the digits given, and twins written from the formulas."""
+"""Hand-made scores of Threes: worked values to the given digits, and twins written from the formulas."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SIDES = {"left": (0, -1), "right": (0, 1), "up": (-1, 0), "down": (1, 0)}
 
 
 def side(ranks: list[list[int]], r: int, c: int, name: str) -> int | None:
-    """Returns the rank beside a cell, None for the wall."""
+    """Returns the rank beside a cell, None at the wall."""
     y, x = r + SIDES[name][0], c + SIDES[name][1]
     return ranks[y][x] if 0 <= y < 4 and 0 <= x < 4 else None
 
@@ -132,7 +132,7 @@ def rows_twin(text: str, weights: dict) -> float:
 
 
 def random_boards(n: int) -> list[str]:
-    """Returns boards of every fullness and height, with more equal and neighbouring ranks than chance gives."""
+    """Returns boards of all fill levels and heights, with more equal and neighbouring ranks than chance gives."""
     rng = Random(11)
     boards = []
     for _ in range(n):

@@ -1,4 +1,4 @@
-"""Threes positions as a person types them: what is read, and the one line for what cannot be."""
+"""Threes positions as a person types them: what is accepted, and the one-line message for anything else."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ VARIANTS = [
 
 
 def rows_of_games(game: leafwise.Game, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Returns rows [n, 2] of random games of which some begin with high tiles, in all stages."""
+    """Returns rows [n, 2] of random games in all stages; some start with high tiles."""
     found: list[np.ndarray] = []
     while len(found) < n:
         state = game.start()
@@ -51,7 +51,7 @@ def test_rows_are_valid_whose_text_reads_back(options: dict[str, object]) -> Non
     assert all(rules.is_valid(played, k, T) for k in range(len(played)))
     # A bit or a whole field is another one, or the board is that of another position
     changed = np.repeat(played, 4, axis=0)
-    fields = [value for value in vars(rules).values() if isinstance(value, rules.Field)]
+    fields = [value for value in vars(rules).values() if isinstance(value, rules.WordField)]
     for k, row in enumerate(changed):
         where = fields[rng.integers(len(fields))]
         if k % 4 == 0:

@@ -1,4 +1,4 @@
-"""The course's trees against a plain walk of them, and programs with the course's interface in both directions."""
+"""The course's trees against a plain walk through them, and programs with the course's interface in both directions."""
 
 import json
 import subprocess
@@ -32,7 +32,10 @@ def free(cell: Cell, taken: set[Cell]) -> list[Cell]:
 
 
 class Walk:
-    """Both trees without pruning: P - O at the leaves, throws at free cells beside the player who moves; values are the mover's."""
+    """Both trees without pruning: P - O at the leaves, throws at free cells beside the player who moves.
+
+    Values are for the player who moves.
+    """
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -65,7 +68,7 @@ class Walk:
 
 
 def check(got: dict[int, float], expected: dict[str, float]) -> None:
-    """Checks the value of the choice; those of other actions are bounds."""
+    """Checks the value of the chosen action; the values of other actions are bounds."""
     assert {GAME.actions[action] for action in got} == set(expected)
     choice = max(got, key=got.__getitem__)
     assert got[choice] == pytest.approx(expected[GAME.actions[choice]])
@@ -169,7 +172,7 @@ class PlayerAI(BaseAI):
 
 
 class Guests:
-    """Starts programs in a folder, and ends them."""
+    """Starts programs in a folder, and stops them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.started = folder, list[GuestPlayer]()

@@ -1,4 +1,4 @@
-"""The player that students begin with searches as the course's recipe says: the compiled trees come to the same values."""
+"""The course's starter player searches as its recipe says: the compiled trees give the same values."""
 
 import importlib
 import sys
@@ -20,7 +20,7 @@ NAMES = ("PlayerAI", "BaseAI", "Grid", "Utils")
 
 @pytest.fixture
 def starter(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """The program, imported as Python runs it."""
+    """The starter program, imported by Python."""
     monkeypatch.syspath_prepend(child.STARTER)
     yield importlib.import_module("PlayerAI")
     for name in NAMES:

@@ -17,7 +17,7 @@ DEFERRED = GAME.variant(self_trap="deferred")
 
 
 def board(text: str, fields: str = "", game: Game = GAME) -> State:
-    """Returns the state of a board written with `|`, free rows at the end left out."""
+    """Returns the state of a board written with `|`, without the free rows at its end."""
     size = game.options.size
     rows = text.split("|")
     rows += ["." * size] * (size - len(rows))
@@ -30,7 +30,7 @@ def cell(state: State, player: int) -> tuple[int, int]:
 
 
 def moves(state: State, player: int) -> set[tuple[int, int]]:
-    """Returns where a player could go if he were to move."""
+    """Returns where a player could go if it were his move."""
     rows, *_ = str(state).split()
     shown = state.game.parse(f"{rows} turn={player - 1}")
     y, x = cell(state, player)
@@ -38,7 +38,7 @@ def moves(state: State, player: int) -> set[tuple[int, int]]:
 
 
 def thrown(state: State, at: str) -> dict[str, float]:
-    """Returns where a throw lands, by the outcome's name."""
+    """Returns where a throw lands, by the name of the outcome."""
     after = state.play(at)
     return {state.game.text.outcome_name(after.row, s.row, state.game.tables()): p for p, s in after.outcomes()}
 

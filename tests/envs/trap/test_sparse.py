@@ -1,4 +1,4 @@
-"""The features that networks see of Trap, against the twin."""
+"""The features of Trap that networks see, against the twin."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_group_says_what_it_should(game: Game) -> None:
 
 
 def steps_to(twin: Twin, p: Position, start: Cell) -> dict[Cell, int]:
-    """How many king steps over free cells lead to each free cell."""
+    """Returns how many king steps over free cells lead to each free cell."""
     found, last = {start: 0}, [start]
     while last:
         last = [d for c in last for d in twin.around(c) if d not in p.traps and d not in p.players and d not in found]

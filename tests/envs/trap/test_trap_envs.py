@@ -1,4 +1,4 @@
-"""The environments of Trap: two steps a turn, the opponent's whole turn inside a step, the cap, the turns left."""
+"""The environments of Trap: two steps a turn, the opponent's whole turn in one step, the cap, the turns left."""
 
 from dataclasses import replace
 from typing import Any
@@ -37,7 +37,7 @@ def test_a_turn_is_two_steps_and_the_opponent_s_turn_runs_inside_the_throw() -> 
 
 
 def test_the_observation_tells_the_turns_left_if_asked_to() -> None:
-    """Two positions that differ in the turn alone are one to the default observation."""
+    """Two positions that differ only in the turn are the same in the default observation."""
     rows = [GAME.variant(size=3, max_turns=9).parse(f"1../.#./..2 turn={turn}").row for turn in (0, 6)]
     seen: dict[bool, Any] = {}
     for flag in (False, True):

@@ -1,4 +1,4 @@
-"""One joint tree of moves, throws and landings: its values tend to the exact ones; the throws that it considers."""
+"""One joint tree of moves, throws and landings: its values approach the exact ones; the throws that it considers."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import PlayerAI
 from leafwise.envs.trap.baselines.course.starter.Grid import Grid
-from leafwise.envs.trap.solver import Solver
+from leafwise.envs.trap.solver import TrapSolver
 from leafwise.training.evaluation.arena import evaluate
 from twins.trap import Twin, crowded, crowded_state
 
@@ -25,7 +25,7 @@ from twins.trap import Twin, crowded, crowded_state
 @pytest.mark.parametrize("leaf", ["is", "reach"])
 def test_values_tend_to_the_exact_ones(leaf: str) -> None:
     game = GAME.variant(size=3, max_turns=1000)
-    solver = Solver(game)
+    solver = TrapSolver(game)
     for text in (".1./.../.2.", "1../.../..2", "1#./.../.2.", ".1./.2./..."):
         state = game.parse(text)
         exact = solver.solve(state, "none").value
@@ -91,13 +91,13 @@ def test_the_search_plays_as_a_program_of_the_course_within_its_time() -> None:
 
 
 def bare(cells: list[str]) -> SimpleNamespace:
-    """A board with nothing but `map`."""
+    """A board with only `map`."""
     codes = {".": 0, "#": -1, "1": 1, "2": 2}
     return SimpleNamespace(map=np.array([[codes[mark] for mark in line] for line in cells], dtype=np.int8))
 
 
 def shown(cells: list[str]) -> SimpleNamespace:
-    """A board with nothing but `getMap()`, which returns lists of floats."""
+    """A board with only `getMap()`, which returns lists of floats."""
     return SimpleNamespace(getMap=lambda: bare(cells).map.astype(float).tolist())
 
 

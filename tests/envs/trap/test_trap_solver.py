@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap import solver as module
-from leafwise.envs.trap.solver import Solver
+from leafwise.envs.trap.solver import TrapSolver
 from twins.trap import crowded
 
 RULES = ("immediate", "deferred")
@@ -32,8 +32,8 @@ KNOWN = {
 
 
 @cache
-def solver_of(rule: str) -> Solver:
-    return Solver(THREE[rule])
+def solver_of(rule: str) -> TrapSolver:
+    return TrapSolver(THREE[rule])
 
 
 @pytest.mark.parametrize("text", KNOWN)
@@ -51,7 +51,7 @@ Decide = Callable[[State], float]
 
 
 def worth(state: State, decide: Decide) -> float:
-    """Returns what a position is worth to player 1, by the rules up to the next decision."""
+    """Returns the value of a position for player 1, by the rules up to the next decision."""
     if state.is_terminal:
         return state.returns
     if state.is_chance:
@@ -59,7 +59,7 @@ def worth(state: State, decide: Decide) -> float:
     return decide(state)
 
 
-def check(solver: Solver, state: State, decide: Decide) -> None:
+def check(solver: TrapSolver, state: State, decide: Decide) -> None:
     """Checks the values of all actions at a decision."""
     sign = 1 - 2 * state.current_player
     for name, value in solver.solve(state).action_values.items():
@@ -94,7 +94,7 @@ def test_values_are_the_best_of_what_the_rules_make_of_them(rule: str) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_turns_are_counted_near_the_draw(rule: str, max_turns: int | None) -> None:
     game, rng = THREE[rule].variant(max_turns=max_turns), Random(1)
-    solver, last = Solver(game), game.options.last_turn
+    solver, last = TrapSolver(game), game.options.last_turn
     for traps in (3, 4, 4, 5, 5, 5, 5):
         for left in range(1, min(last, 2 if traps == 3 else 4) + 1):  # to and fro between numbers of turns
             state = game.parse(f"{crowded(3, traps, rng)} turn={last - left}")
@@ -114,23 +114,25 @@ def test_who_cannot_win_any_more_has_a_draw() -> None:
 
 @pytest.mark.parametrize("table_mb", [1, 64])
 def test_turns_may_be_asked_for_in_any_order(table_mb: float) -> None:
-    """With room for what turns have moved, and without, where the table begins again."""
+    """With memory for the changes of each turn, and without, where the table starts again."""
     game, rng = THREE["immediate"], Random(2)
     texts = ["1../.../..2", "1#./.../.2."]
     asked = [(text, turn) for text in texts for turn in (34, 20, 35, 5, 6, 4, 30, 0, 12)]
     rng.shuffle(asked)
-    solver = Solver(game, table_mb)
+    solver = TrapSolver(game, table_mb)
     if table_mb == 1:
         solver.table._room = 0
     for text, turn in asked:
         state = game.parse(f"{text} turn={turn}")
-        assert solver.solve(state).action_values == pytest.approx(Solver(game).solve(state).action_values, abs=1e-11)
+        assert solver.solve(state).action_values == pytest.approx(
+            TrapSolver(game).solve(state).action_values, abs=1e-11
+        )
 
 
 @pytest.mark.long
 def test_the_start_of_4x4() -> None:
     game = GAME.variant(size=4)
-    solution = Solver(game).solve(game.start())
+    solution = TrapSolver(game).solve(game.start())
     assert solution.value == pytest.approx(0.3165, abs=5e-5)
 
 
@@ -149,11 +151,11 @@ def test_finished_games_and_wrong_input() -> None:
 
 @pytest.mark.parametrize("turn", [0, 30])
 def test_a_stopped_solver_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch, turn: int) -> None:
-    """Far from the draw, and within a turn where turns are counted."""
+    """Far from the draw, and within a turn if turns are counted."""
     state = THREE["immediate"].parse(f".1./.../.2. turn={turn}")
-    solver, layer = Solver(state.game), module.layer
+    solver, layer = TrapSolver(state.game), module.layer
 
-    def stopping(number: int, M: module.Memory) -> NDArray[np.int64]:
+    def stopping(number: int, M: module.TrapMemory) -> NDArray[np.int64]:
         solver.stop[0] = number == 4
         return layer(number, M)
 
@@ -162,4 +164,4 @@ def test_a_stopped_solver_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch, t
     assert (solution.value, solution.complete, solution.bounds) == (None, False, (-1, 1))
     assert solver.known()["nodes"] == solution.nodes > 0
     monkeypatch.undo()
-    assert solver.solve(state).action_values == Solver(state.game).solve(state).action_values
+    assert solver.solve(state).action_values == TrapSolver(state.game).solve(state).action_values

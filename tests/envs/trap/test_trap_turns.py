@@ -1,4 +1,4 @@
-"""The search of whole turns: its values are those of a plain recursion, it keeps its clock, and its player searches once a turn."""
+"""The search of whole turns has the values of a plain recursion, keeps its time, and its player searches once a turn."""
 
 import time
 from dataclasses import replace
@@ -25,16 +25,17 @@ def considered(after: State) -> list[int]:
 
 
 def told(state: State, thrower: int) -> float:
-    """What the evaluator says of a board, at the end of a turn, to who threw."""
+    """Returns the evaluator's value of a board at the end of a turn, for the player who threw."""
     if not state.is_terminal:
         return -state.value(LEAF)
     return state.returns if thrower == 0 else -state.returns
 
 
 def plain(state: State, depth: int, below: bool = False) -> float:
-    """The value of a turn for who acts, each pair of a move and a throw searched to the end; the last turn below another is a move.
+    """Returns the value of a turn for the acting player, each pair of a move and a throw searched to the end.
 
-    A miss counts as the evaluator says, away from the opponent and on a trap as the board unchanged.
+    The last turn below another one is a move. A miss counts as the evaluator's value: away from the opponent, and on a trap
+    that of the unchanged board.
     """
     thrower, best = state.current_player, -1.0
     for after in map(state.play, state.legal_actions):

@@ -1,4 +1,4 @@
-"""What networks that see `parity` see of Trilobite, against slow and plain ways to say the same."""
+"""The features `parity` of Trilobite against slow and plain computations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def seen(game: Game, states: list[State]) -> tuple[NDArray[np.int64], Any]:
 
 
 def canonical(state: State) -> tuple[int, int]:
-    """Returns the chips of both players on the lesser of a board and its mirror image."""
+    """Returns the chips of both players on the smaller of a board and its mirror image."""
     mirrored = state.transformed(1)
     first, second = min(tuple(map(int, state.row)), tuple(map(int, mirrored.row)))
     return first, second
@@ -85,7 +85,7 @@ def test_columns_are_told_apart_by_their_two_lowest_threats(game: Game) -> None:
 
 
 def slowly_filled(state: State, T: Any) -> tuple[int, int, int]:
-    """Returns how a board ends that is filled up by safe moves, threats given up, and who was in zugzwang first."""
+    """Returns how a board ends that is filled up by safe moves, the threats given up, and who was first in zugzwang."""
     one, other = canonical(state)
     empty = int(T.board) & ~(one | other)
     dangers = [int(threats(np.uint64(chips), np.uint64(empty), T)) for chips in (one, other)]

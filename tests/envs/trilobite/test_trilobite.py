@@ -1,4 +1,4 @@
-"""Trilobite: figures of the article and of an independent count, sizes, texts that no game leads to, and `safe` moves."""
+"""Trilobite: figures of the article and of an independent count, sizes, texts of impossible positions, and `safe` moves."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.trilobite import GAME
 from leafwise.envs.trilobite.baselines import choose, tree
 from leafwise.envs.trilobite.rules import CANDIDATES
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 
 CELLS = {"6": "1", "7": "2", "8": "3"}
 """The article's cells of the bottom row -> columns."""
@@ -110,7 +110,7 @@ def wins(state: State) -> list[int]:
 
 @pytest.mark.parametrize("game", [GAME, leafwise.game("trilobite", board="5x4", k=4)], ids=repr)
 def test_safe_moves_win_or_do_not_lose_at_once_and_keep_the_value(game: leafwise.Game) -> None:
-    solver, fewer = Solver(game, 4), 0
+    solver, fewer = TrilobiteSolver(game, 4), 0
     for state in positions(game, 80):
         safe = considered(state, "safe")
         assert considered(state, "all") == state.legal_actions

@@ -1,4 +1,4 @@
-"""The opening table of Connect Four: known values, agreement within, and with the solver that does without it."""
+"""The opening table of Connect Four: known values, agreement within, and with the solver without it."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import SolverPlayer
 from leafwise.envs.trilobite import solver as openings
-from leafwise.envs.trilobite.solver import SCATTER, Solver, lookup
+from leafwise.envs.trilobite.solver import SCATTER, TrilobiteSolver, lookup
 from leafwise.experiments.trilobite import openings as study
 from leafwise.models.files import save_tensors
 
@@ -24,7 +24,7 @@ PLIES = 42 - TABLE.left.astype(int)
 
 
 def position(key: int) -> State:
-    """Decodes a key: in every column of 7 bits it is the mover's chips plus all chips."""
+    """Decodes a key: each column of 7 bits is the mover's chips plus all chips."""
     own = filled = 0
     for column in range(7):
         number = (key >> 7 * column & 127) + 1
@@ -39,13 +39,13 @@ SCORES = {position(key): score for key, score in zip(TABLE.keys.tolist(), TABLE.
 
 
 def score(state: State) -> int | None:
-    """Returns what the table says of a position or its mirror image."""
+    """Returns the table's value of a position or its mirror image."""
     return SCORES.get(state, SCORES.get(state.transformed(1)))
 
 
 def test_the_first_moves_are_worth_what_is_known() -> None:
-    """Columns 1 to 7 are worth -2 -1 0 1 0 -1 -2: the published solution of Connect Four."""
-    solution = Solver(CONNECT_FOUR, 4).solve(CONNECT_FOUR.start())
+    """Columns 1 to 7 have the values -2 -1 0 1 0 -1 -2, as in the published solution of Connect Four."""
+    solution = TrilobiteSolver(CONNECT_FOUR, 4).solve(CONNECT_FOUR.start())
     assert list((solution.action_scores or {}).values()) == [-2, -1, 0, 1, 0, -1, -2]
     assert solution.best_actions == ("4",)
 
@@ -70,7 +70,7 @@ def test_no_move_is_worth_more_than_its_position() -> None:
 
 
 def test_a_sample_is_what_the_solver_finds_by_itself() -> None:
-    solver, player = Solver(CONNECT_FOUR, by_heart=False), SolverPlayer(CONNECT_FOUR, table_mb=64)
+    solver, player = TrilobiteSolver(CONNECT_FOUR, by_heart=False), SolverPlayer(CONNECT_FOUR, table_mb=64)
     last = [state for state in SCORES if 42 - str(state).count(".") == PLIES.max()]
     for state in Random(1).sample(last, 2):
         at, sign = state, 1  # some plies of best play on, where a search is short
@@ -88,15 +88,15 @@ def test_the_table_is_small_and_says_how_it_was_made() -> None:
 
 def test_a_solver_by_itself_knows_nothing_by_heart() -> None:
     for by_heart in (True, False):
-        solver = Solver(CONNECT_FOUR, 4, by_heart=by_heart)
+        solver = TrilobiteSolver(CONNECT_FOUR, 4, by_heart=by_heart)
         solver.scores(CONNECT_FOUR.rows(0))
         known = lookup(TABLE.keys[-1] * SCATTER, np.uint64(solver.memory.size[0]), solver.memory)
         assert bool(known) is by_heart
-    assert Solver(leafwise.game("trilobite", board="7x6", k=5), 4).openings is None
+    assert TrilobiteSolver(leafwise.game("trilobite", board="7x6", k=5), 4).openings is None
 
 
 def test_openings_that_a_search_displaced_are_known_again() -> None:
-    solver, start = Solver(CONNECT_FOUR, 4), CONNECT_FOUR.start()
+    solver, start = TrilobiteSolver(CONNECT_FOUR, 4), CONNECT_FOUR.start()
     assert solver.solve(start, "move").nodes < 1000
     solver.memory.table[:] = 0
     solver.memory.size[1] += 1  # as a search that stored something

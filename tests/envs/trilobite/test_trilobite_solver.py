@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.envs.core.play.solver import UNKNOWN, Solution, exact_labels
 from leafwise.envs.trilobite import solver as module
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from twins.trilobite import Twin
 
 CONNECT_FOUR = leafwise.game("trilobite", board="7x6", k=4)
@@ -38,7 +38,7 @@ def test_scores_equal_the_twin_s(told: str) -> None:
     board, *numbers = told.split()
     k, least, most = map(int, numbers)
     game = leafwise.game("trilobite", board=board, k=k)
-    solver, twin, rng = Solver(game, 4), Twin(game.options), Random(f"{board} {k}")
+    solver, twin, rng = TrilobiteSolver(game, 4), Twin(game.options), Random(f"{board} {k}")
     for _ in range(8):
         moves, p = twin.random_board(rng, rng.randint(least, most))
         state = after(game, moves)
@@ -70,7 +70,7 @@ def test_scores_equal_the_twin_s(told: str) -> None:
 def test_values_of_empty_boards(told: str) -> None:
     board, k, value = told.split()
     game = leafwise.game("trilobite", board=board, k=int(k))
-    assert Solver(game).solve(game.start(), "none").value == int(value)
+    assert TrilobiteSolver(game).solve(game.start(), "none").value == int(value)
 
 
 KNOWN = """
@@ -87,21 +87,21 @@ KNOWN = """
 
 
 def test_scores_of_connect_four_positions() -> None:
-    solver = Solver(CONNECT_FOUR)
+    solver = TrilobiteSolver(CONNECT_FOUR)
     rows = np.array([after(CONNECT_FOUR, moves).row for moves in KNOWN.split()[::2]])
     assert solver.scores(rows).tolist() == [int(score) for score in KNOWN.split()[1::2]]
 
 
 def test_finished_positions() -> None:
-    won = Solver(CONNECT_FOUR, 4).solve(after(CONNECT_FOUR, "1212121"))
+    won = TrilobiteSolver(CONNECT_FOUR, 4).solve(after(CONNECT_FOUR, "1212121"))
     assert (won.value, won.score, won.best_actions, won.line, won.depth) == (-1, -18, (), (), 0)
     small = leafwise.game("trilobite")
-    drawn = Solver(small, 4).solve(small.parse("xox/xox/oxo"))
+    drawn = TrilobiteSolver(small, 4).solve(small.parse("xox/xox/oxo"))
     assert (drawn.value, drawn.score) == (0, 0)
 
 
 def test_a_growing_table_forgets_nothing() -> None:
-    memory = Solver(CONNECT_FOUR, 16).memory
+    memory = TrilobiteSolver(CONNECT_FOUR, 16).memory
     stream, left = new_stream(5), 20
     hashes = [np.uint64(next_u64(stream)) for _ in range(2000)]
     bits = np.uint64(module.FIRST_BITS)
@@ -117,7 +117,7 @@ def test_a_growing_table_forgets_nothing() -> None:
 
 
 def test_a_stop_ends_the_search_and_tells_what_is_known() -> None:
-    solver = Solver(CONNECT_FOUR, by_heart=False)
+    solver = TrilobiteSolver(CONNECT_FOUR, by_heart=False)
     answer: list[Solution] = []
     thread = threading.Thread(target=lambda: answer.append(solver.solve(CONNECT_FOUR.start())))
     thread.start()
@@ -135,7 +135,7 @@ def test_a_stop_ends_the_search_and_tells_what_is_known() -> None:
 
 def test_wrong_input() -> None:
     with pytest.raises(ValueError, match=r"^trilobite: expected a table of at least 4 MB, got 1$"):
-        Solver(CONNECT_FOUR, 1)
+        TrilobiteSolver(CONNECT_FOUR, 1)
     for state, actions, message in (
         (
             leafwise.game("trilobite").start(),
@@ -145,7 +145,7 @@ def test_wrong_input() -> None:
         (CONNECT_FOUR.start(), "some", r"^expected actions among all, best, none, move, got 'some'$"),
     ):
         with pytest.raises(ValueError, match=message):
-            Solver(CONNECT_FOUR, 4).solve(state, actions)
+            TrilobiteSolver(CONNECT_FOUR, 4).solve(state, actions)
 
 
 def test_labels_are_the_solver_s_values_as_far_back_as_a_limit_of_nodes_goes() -> None:
@@ -158,7 +158,7 @@ def test_labels_are_the_solver_s_values_as_far_back_as_a_limit_of_nodes_goes() -
             first.append(start)
             states.append(state)
             state = state.play(rng.choice(state.legal_actions))
-    labels, solver = exact_labels(CONNECT_FOUR, 8), Solver(CONNECT_FOUR, 8)
+    labels, solver = exact_labels(CONNECT_FOUR, 8), TrilobiteSolver(CONNECT_FOUR, 8)
     array, begins = np.array([state.row for state in states]), np.array(first)
     few, many = labels(array, begins, 1), labels(array, begins, 30_000)
     for found in (few, many):

@@ -150,4 +150,4 @@ def test_a_missing_cluster_is_one_line() -> None:
         capture_output=True, text=True, env=environment,
     )  # fmt: skip
     assert run.returncode == 2
-    assert run.stderr.splitlines()[-1].startswith("error: expected a Ray cluster that runs, got '127.0.0.1:1'")
+    assert run.stderr.splitlines()[-1].startswith("error: expected a running Ray cluster, got '127.0.0.1:1'")

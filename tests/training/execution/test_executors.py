@@ -164,7 +164,7 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
         ((0, ""), "expected 1 to 1,024 processes, got 0"),
         ((1, "everywhere"), "expected a cluster auto, local or HOST:PORT, got 'everywhere'"),
         ((1, "ray://head:10001"), "expected a cluster auto, local or HOST:PORT, got 'ray://head:10001'"),
-        ((2, "auto"), "expected processes of this machine or a cluster that runs, got 2 and 'auto'"),
+        ((2, "auto"), "expected processes of this machine or a running cluster, got 2 and 'auto'"),
     ],
 )
 def test_wrong_places_are_refused(given: tuple[int, str], problem: str) -> None:

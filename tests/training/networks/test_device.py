@@ -15,7 +15,7 @@ from leafwise.training.runs.gating import GatedOptions, need_device
 @pytest.mark.parametrize(
     ("device", "there", "network", "line"),
     [
-        ("cuda", False, "mlp", "expected --device cpu where torch finds no CUDA, got 'cuda'"),
+        ("cuda", False, "mlp", "expected --device cpu, because torch finds no CUDA, got 'cuda'"),
         ("cuda:0", True, "sparse", "expected a torch module as --network with --device cuda:0, got 'sparse'"),
         ("meta", True, "mlp", "expected --device cpu or cuda, got 'meta'"),
         ("gpu", True, "mlp", "expected --device cpu or cuda, got 'gpu'"),

@@ -113,7 +113,9 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
     assert np.array_equal(cut, whole)
     assert not whole[~kept].any()
     assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
-    with pytest.raises(ValueError, match="expected --coherence and --init-from with --prune-moves, got one or none"):
+    with pytest.raises(
+        ValueError, match="expected --coherence and --init-from with --prune-moves, got at most one of them"
+    ):
         td.NTupleTd(td.Config(game="threes", prune_moves=5, coherence=True))
 
 
@@ -307,9 +309,9 @@ shape = NTupleShape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245"))
 rng = np.random.default_rng(1)
 table = rng.normal(size=sum(shape.sizes(GAME))).astype(np.float32)
 network = NTupleNetwork.create(GAME, shape, table)
-assert network.layout.fetched and min(shape.sizes(GAME)) < FAR
-own, valued = compiled(GAME, network.layout), GAME.stages.index(shape.stage)
-best_action = make_best_sibling(GAME, own, network.layout, valued)
+assert network.layout.prefetches and min(shape.sizes(GAME)) < FAR
+functions, valued = compiled(GAME, network.layout), GAME.stages.index(shape.stage)
+best_action = make_best_sibling(GAME, functions, network.layout, valued)
 trainer, T = new_trainer(GAME, 1), GAME.tables(network.evaluator("test"))
 value, stream, state, met = network.evaluator("test"), new_stream(3), GAME.new(5), 0
 while not state.is_terminal and met < 12:
@@ -379,4 +381,4 @@ def test_a_potential_that_merging_lowers_is_told():
     assert not td.falls_by_merging(cells, 0.7)
     assert not td.falls_by_merging(doubling, 0.0)
     assert not td.falls_by_merging(doubling, 1.0)
-    assert "two cells 6 have more of the potential that is learned than one 12" in td.falls_by_merging(doubling, 0.7)
+    assert "two cells 6 count more than one 12 in the learned potential" in td.falls_by_merging(doubling, 0.7)

@@ -148,7 +148,7 @@ def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys
     arrays = {name: tensor for name, tensor in {**arrays, **tensors}.items() if tensor is not None}
     save_tensors(path / "state.safetensors", arrays, {**about, **metadata})
     message = refusal("ntuple-td", ["--run", str(path), "--resume"], capsys)
-    assert f"{str(path / 'state.safetensors')!r}: expected the state of such a run: {problem}" in message
+    assert f"{str(path / 'state.safetensors')!r}: expected a checkpoint of this run: {problem}" in message
 
 
 def test_a_folder_without_options_is_no_run(run: Path, tmp_path: Path, capsys) -> None:

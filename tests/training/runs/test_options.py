@@ -290,8 +290,8 @@ REFUSED = {
         "--gamma 2": "expected --gamma of 0 to 1, got 2.0",
         "--game chess": "expected a game among",
         "--head value --dueling": "expected --head max with --dueling, got value",
-        "--head value --gamma 0.9": "expected --gamma 1 where searches give the targets, got 0.9",
-        "--target-depth 1 --n-step 2": "expected --n-step 1 with --target-depth in --head max, got 2",
+        "--head value --gamma 0.9": "expected --gamma 1 with targets from searches, got 0.9",
+        "--target-depth 1 --n-step 2": "expected --n-step 1 with --head max and --target-depth, got 2",
         "--sees features": "expected --sees features+observation with --head max",
         "--sees nothing": "expected --sees among",
         "--tau 2": "expected --tau of 0 to 1, got 2.0",
@@ -327,8 +327,8 @@ def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("method", "words", "message"),
     [
-        ("dqn", "--network mlp --dueling", "expected --dueling with --network sparse alone, got True and 'mlp'"),
-        ("ppo", "--network mlp --hidden 8 8", r"expected --hidden with --network sparse alone, got (8, 8) and 'mlp'"),
+        ("dqn", "--network mlp --dueling", "expected --dueling only with --network sparse, got True and 'mlp'"),
+        ("ppo", "--network mlp --hidden 8 8", r"expected --hidden only with --network sparse, got (8, 8) and 'mlp'"),
         ("ppo", "--network mlp --sees pixels", "expected an observation among default, planes"),
         (
             "ppo",
@@ -344,7 +344,7 @@ def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.Captur
         (
             "alphazero",
             "--network mlp --init-from x",
-            "expected --init-from with --network sparse alone, got 'x' and 'mlp'",
+            "expected --init-from only with --network sparse, got 'x' and 'mlp'",
         ),
     ],
 )

@@ -248,9 +248,9 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
         (["--network", "mpl"], "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         (
             ["--network", "mlp", "--hidden", "8", "8"],
-            "expected --hidden with --network sparse alone, got (8, 8) and 'mlp'",
+            "expected --hidden only with --network sparse, got (8, 8) and 'mlp'",
         ),
-        (["--network", "mlp", "--rare", "0.1"], "expected --rare with --network sparse alone, got 0.1 and 'mlp'"),
+        (["--network", "mlp", "--rare", "0.1"], "expected --rare only with --network sparse, got 0.1 and 'mlp'"),
     ):
         assert message in refusal("selfplay", [*words, *module, *more], capsys)
     assert learn("selfplay", [*words, *module, *named, "--job-size", "100", "--processes", "2"]) == 0

@@ -11,7 +11,7 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.envs.core.play.solver import UNKNOWN
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import TrilobiteSolver
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training import games
@@ -173,7 +173,7 @@ def recorder(**options: Any) -> SearchRecorder:
 
 
 def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
-    network, solver = random_network(GAME, seed=4), Solver(GAME, 4)
+    network, solver = random_network(GAME, seed=4), TrilobiteSolver(GAME, 4)
     exact = recorder(exact_nodes=10_000).piece(GAME, 400, network, network, 3)
     played = recorder().piece(GAME, 400, network, network, 3)
     assert (exact.rows == played.rows).all()

@@ -7,24 +7,24 @@ import pytest
 
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship import GAME
-from leafwise.envs.starship.changes import SEEN, THRUST_AT, Proposer, Weights, shapes
+from leafwise.envs.starship.changes import SEEN, THRUST_AT, ChangeWeights, Proposer, shapes
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.rules import OVER
 from leafwise.envs.starship.tables import TURN
 from leafwise.training.starship.builders import builder
 
 
-def network(**units: float) -> Weights:
+def network(**units: float) -> ChangeWeights:
     """Returns a network whose odds rise with some of what is seen, named by their places."""
     made = {name: np.zeros(shape, np.float32) for name, shape in shapes(4).items()}
     for place, much in units.items():
         made["first"][int(place[1:]), 0 if much > 0 else 1] = abs(much)
     made["second"][0, 0] = made["second"][1, 1] = 1.0
     made["out"][:2] = 1.0, -1.0
-    return Weights(**made)
+    return ChangeWeights(**made)
 
 
-def changed(weights: Weights, seed: int, tries: int) -> tuple[Plans, np.ndarray, np.ndarray]:
+def changed(weights: ChangeWeights, seed: int, tries: int) -> tuple[Plans, np.ndarray, np.ndarray]:
     plans, chances = Plans(GAME), np.array([seed, 1 << 62], np.uint64)
     plans.start(new_stream(seed))
     plans.by_hand(chances)

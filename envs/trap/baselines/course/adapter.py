@@ -1,4 +1,4 @@
-"""One of our players with the interface of the course's programs."""
+"""A Leafwise player with the interface of the course's programs."""
 
 from __future__ import annotations
 
@@ -17,27 +17,19 @@ from leafwise.envs.trap.baselines.course.starter.Grid import Cell
 from leafwise.envs.trap.tables import DIRECTIONS, MOST_TURNS
 
 PLAYER = "search:best,candidates=near+traps,rare=0.25"
-"""The search that plays by default, but for its time: with the network where one ships for the board, else the default score."""
+"""The default search without its time: with the network if one ships for the board, otherwise with the default score."""
 LEAST_SHARE, MOST_SECONDS = 0.1, 86_400
-"""Of its time that a turn's throw has at least, where a busy machine has kept the move waiting."""
+"""The least share of a turn's time for the throw, even if a busy machine delayed the move."""
 MARKS = {0: ".", -1: "#", 1: "1", 2: "2"}
 
 
 class PlayerAI:
-    """Plays Trap where the course's programs play: `getMove(grid)`, then `getTrap(grid)`, each a cell (row, column).
+    """Plays Trap with the interface of the course's programs.
 
-    The board may be any object with `getMap()` or `map`: N x N cells, 0 free, -1 trap, 1 and 2 the players. Everything is
-    loaded and compiled here, so that the clock holds from the first call on. The course's harness lets a player who has
-    trapped himself play on; so that is what is searched (`self_trap="deferred"`).
-
-    Args:
-        player: A player by name, as everywhere (default: the best search of ours against the clock).
-        seconds: Time of a turn, move and throw together: half of it for the move, for the throw what is left. A player given by
-            name has what its name says for each.
-        size: Cells on a side.
-        self_trap: What happens to a player who traps himself, "deferred" or "immediate".
-
-    Raises ValueError for a player, size or rule that there is not.
+    Its harness calls `getMove(grid)`, then `getTrap(grid)`; each returns a cell (row, column). The board may be any object with
+    `getMap()` or `map`: N x N cells, 0 free, -1 trap, 1 and 2 the players. Everything is loaded and compiled here, so that the
+    clock holds from the first call on. The course's harness lets a player who has trapped himself play on, so the search does
+    the same (`self_trap="deferred"`).
     """
 
     def __init__(
@@ -51,11 +43,11 @@ class PlayerAI:
         self.pos: Cell | None = None
         self.player_num: int | None = None
         start = self.game.start()
-        self.player.choose(start)  # loads the compiled code
+        self.player.choose(start)  # compiles or loads the code
         self.player.choose(start.play(start.legal_actions[0]))
 
     def setPosition(self, new_pos: Cell) -> None:  # noqa: N802
-        """Notes where the harness says we are; the board is believed first."""
+        """Stores the position that the harness names; the board has precedence."""
         self.pos = new_pos
 
     def getPosition(self) -> Cell | None:  # noqa: N802
@@ -63,15 +55,15 @@ class PlayerAI:
         return self.pos
 
     def setPlayerNum(self, num: int) -> None:  # noqa: N802
-        """Sets which player we are, 1 or 2."""
+        """Sets the number of this player, 1 or 2."""
         self.player_num = num
 
     def getPlayerNum(self) -> int | None:  # noqa: N802
-        """Returns which player we are."""
+        """Returns the number of this player."""
         return self.player_num
 
     def getMove(self, grid: Any) -> Cell:  # noqa: N802
-        """Returns the cell to move to; where we are if there is none."""
+        """Returns the cell to move to; the current cell if no move is possible."""
         started = time.perf_counter()
         state = self.state(grid, "")
         row, column = self.place(grid)
@@ -84,19 +76,19 @@ class PlayerAI:
         return row + down, column + right
 
     def getTrap(self, grid: Any) -> Cell:  # noqa: N802
-        """Returns the cell to throw at; some cell without a player, free if there is one, if the move has already won."""
+        """Returns the target of the throw; if the move has won already, a cell without a player, free if there is one."""
         state = self.state(grid, " throw")
         if state.is_terminal:
             row, column = max(zip(*(map_of(grid) <= 0).nonzero(), strict=True), key=lambda cell: map_of(grid)[cell])
             return int(row), int(column)
         if self.search is not None:
             self.search.seconds = max(LEAST_SHARE * self.seconds, self.seconds - self.spent)
-            self.spent = self.seconds / 2  # of a throw asked without its move
+            self.spent = self.seconds / 2  # for a throw without a call for its move
         row, column = self.game.actions[self.player.choose(state)].split(",")
         return int(row), int(column)
 
     def number(self, grid: Any) -> int:
-        """Returns which player we are: as set, or by the position set; raises ValueError if neither is."""
+        """Returns the number of this player, as set or from the position set; raises ValueError if neither is known."""
         if self.player_num is not None:
             return int(self.player_num)
         if self.pos is not None:
@@ -104,12 +96,12 @@ class PlayerAI:
         raise UserError("trap: expected setPlayerNum(1 or 2) before the first call, got none")
 
     def place(self, grid: Any) -> Cell:
-        """Returns where we are on the board."""
+        """Returns the cell of this player on the board."""
         row, column = (map_of(grid) == self.number(grid)).nonzero()
         return int(row[0]), int(column[0])
 
     def state(self, grid: Any, phase: str) -> State:
-        """Returns the position on the board; raises ValueError for one that is none."""
+        """Returns the position on the board; raises ValueError for an impossible one."""
         cells = map_of(grid)
         if len(cells) != self.game.options.size:
             raise UserError(f"trap: expected a board of size {self.game.options.size}, got size={len(cells)}")
@@ -118,7 +110,7 @@ class PlayerAI:
 
 
 def map_of(grid: Any) -> Ints:
-    """Returns the cells of any board with `getMap()` or `map`; raises ValueError if it is not square."""
+    """Returns the cells of a board with `getMap()` or `map`; raises ValueError if it is not square."""
     cells = np.asarray(grid.getMap() if hasattr(grid, "getMap") else grid.map)
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
         raise UserError(f"trap: expected a square map, got shape {cells.shape}")

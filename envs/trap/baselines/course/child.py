@@ -1,9 +1,9 @@
-"""Runs a program of the course in a process of its own, by the protocol of `leafwise.envs.core.programs`.
+"""Runs a program of the course in a separate process, by the protocol of `leafwise.envs.core.programs`.
 
-`python child.py PATH/PlayerAI.py` imports nothing of ours, so that it starts at once and the program has the process to
-itself. `new` loads the program anew, `go` calls its getMove or getTrap. Beside the move's name the answer has the `cell` as the
-program gave it. When time is up, a clock answers what the program was doing then, and ends the process. Whatever the program
-prints goes to standard error.
+`python child.py PATH/PlayerAI.py` imports nothing of Leafwise, so that it starts at once and the program has the process to
+itself. `new` loads the program anew, `go` calls its getMove or getTrap. Besides the move's name the answer has the `cell` that
+the program returned. When time is up, a timer answers with what the program was doing, and ends the process. Everything that
+the program prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from typing import Any
 STARTER = Path(__file__).with_name("starter")
 """The folder of BaseAI, Grid and Utils for programs that bring none."""
 CODES = {".": 0, "#": -1, "1": 1, "2": 2}
-"""What the course's boards show for the marks of a position: a free cell, a trap, player 1, player 2."""
+"""The codes of the course's boards for the marks of a position: a free cell, a trap, player 1, player 2."""
 STEPS = ({-1: "N", 0: "", 1: "S"}, {-1: "W", 0: "", 1: "E"})
-"""How the name of a step is made of its rows and its columns."""
+"""The parts of a step's name for its rows and its columns."""
 
 
-def is_own(file: str) -> bool:
-    """Whether a frame is not the program's: this file's, or those of an import that it makes."""
+def is_of_harness(file: str) -> bool:
+    """Whether a frame is not the program's, but this file's or the import system's."""
     return file == __file__ or file.startswith("<frozen ")
 
 
-def without_own(trace: TracebackType | None) -> TracebackType | None:
+def without_harness(trace: TracebackType | None) -> TracebackType | None:
     """Returns a traceback from the program's first frame on."""
-    while trace is not None and is_own(trace.tb_frame.f_code.co_filename):
+    while trace is not None and is_of_harness(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     return trace
 
 
 def place(frames: list[traceback.FrameSummary], folder: str) -> str:
-    """Returns the last line of the program's folder that is on a stack, "" if there is none."""
+    """Returns the last line on a stack that belongs to the program's folder; "" if there is none."""
     for frame in reversed(frames):
         if os.path.dirname(os.path.abspath(frame.filename)) == folder:
             return f"line {frame.lineno} of {os.path.basename(frame.filename)}"
@@ -50,27 +50,27 @@ def place(frames: list[traceback.FrameSummary], folder: str) -> str:
 
 
 def players_in(module: Any) -> list[str]:
-    """Returns the classes of a program that play: PlayerAI, else those of its own that move and throw, HardAI and the like."""
+    """Returns the classes of a program that play: PlayerAI, otherwise its own classes that move and throw, such as HardAI."""
     if hasattr(module, "PlayerAI"):
         return ["PlayerAI"]
-    own = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
-    players = {one for one in own if hasattr(one, "getMove") and hasattr(one, "getTrap")}
+    classes = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+    players = {one for one in classes if hasattr(one, "getMove") and hasattr(one, "getTrap")}
     return sorted(one.__name__ for one in players if not any(one in other.__mro__[1:] for other in players))
 
 
 def failure(problem: BaseException, folder: str) -> dict[str, Any]:
     """Returns the answer for an exception of the program."""
-    trace = without_own(problem.__traceback__)
-    told = traceback.format_exception_only(problem)
+    trace = without_harness(problem.__traceback__)
+    text = traceback.format_exception_only(problem)
     where = place(list(traceback.extract_tb(trace)), folder)
     if isinstance(problem, SyntaxError) and problem.filename:
         where = f"line {problem.lineno} of {os.path.basename(problem.filename)}"
     lines = "".join(traceback.format_exception(type(problem), problem, trace)).splitlines()
-    return {"error": " ".join(told[-1].split()), "where": where, "report": lines}
+    return {"error": " ".join(text[-1].split()), "where": where, "report": lines}
 
 
 def named(cell: tuple[int, int], at: tuple[int, int] | None) -> str:
-    """Returns the name of a throw at a cell, or of the step that leads there from where the player is `at`."""
+    """Returns the name of a throw at a cell, or of the step from `at` to it."""
     row, column = cell
     if at is not None:
         down, right = STEPS[0].get(row - at[0]), STEPS[1].get(column - at[1])
@@ -80,7 +80,7 @@ def named(cell: tuple[int, int], at: tuple[int, int] | None) -> str:
 
 
 class JobServer:
-    """Answers requests; a clock answers in the place of a program that takes too long, and ends the process."""
+    """Answers requests; a timer answers for a program that takes too long, and ends the process."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.folder = path, str(path.parent)
@@ -90,7 +90,7 @@ class JobServer:
         self.position = ""
         self._requests, self._replies = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
         nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)  # a program that asks for input gets none
+        os.dup2(nothing, 0)  # a program that reads input gets none
         os.dup2(2, 1)
         self._lock, self._open = threading.Lock(), False
         self._thread = threading.get_ident()
@@ -100,7 +100,7 @@ class JobServer:
         for line in self._requests:
             request = json.loads(line)
             if request["ask"] == "quit":
-                os._exit(0)  # whatever threads the program has
+                os._exit(0)  # also ends threads of the program
             if request["ask"] == "position":
                 self.position = request["state"]
             if request["ask"] not in ("hello", "new", "go"):
@@ -111,13 +111,13 @@ class JobServer:
             clock.start()
             try:
                 reply = self.answer(request)
-            except BaseException as problem:  # SystemExit too: a program that ends itself has lost, and says where
+            except BaseException as problem:  # also SystemExit: a program that ends itself has lost
                 reply = failure(problem, self.folder)
             clock.cancel()
             self._send(reply)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Returns the answer to a request that has one."""
+        """Returns the answer to a request that needs one."""
         if request["ask"] == "hello":
             return {"ready": 1, "limits": ["seconds"]}
         return self.load(request["player"] + 1) if request["ask"] == "new" else self.move(*self.position.split())
@@ -132,7 +132,7 @@ class JobServer:
     def _expire(self) -> None:
         frame: FrameType | None = sys._current_frames().get(self._thread)
         frames = list(traceback.extract_stack(frame))
-        while frames and is_own(frames[0].filename):
+        while frames and is_of_harness(frames[0].filename):
             del frames[0]
         lines = "".join(traceback.StackSummary.from_list(frames).format()).splitlines()
         if self._open:
@@ -140,9 +140,9 @@ class JobServer:
             os._exit(1)
 
     def load(self, number: int) -> dict[str, Any]:
-        """Loads the program anew, and makes its player; and what its board needs, so that no move waits for it."""
+        """Loads the program anew, makes its player, and imports what its board needs, so that no move waits for it."""
         self.array = importlib.import_module("numpy").array
-        self.grid = importlib.import_module("Grid").Grid  # the program's own where it brings one
+        self.grid = importlib.import_module("Grid").Grid  # the program's own if it brings one
         spec = importlib.util.spec_from_file_location("PlayerAI", self.path)
         assert spec is not None
         assert spec.loader is not None
@@ -175,7 +175,7 @@ class JobServer:
 
 def main(path: str) -> None:
     """Answers until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started this process, and ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     folder = Path(path).parent
     sys.path[:1] = [str(folder), str(STARTER)]
     JobServer(Path(path)).work()

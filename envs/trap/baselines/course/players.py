@@ -1,7 +1,6 @@
 """Players of the course by name: `course:is`, `course:hard`, `course:ais,depth=3,chance=full`, `course:PATH/PlayerAI.py`.
 
-A folder stands for the PlayerAI.py in it. The class of a program is PlayerAI, or the only one that moves and throws: HardAI and
-the like.
+A folder means the PlayerAI.py in it. The class of a program is PlayerAI, or the only one that moves and throws, such as HardAI.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from leafwise.envs.trap.scores import COUNTS, WEIGHTS, weigh
 from leafwise.envs.trap.tables import DIRECTIONS
 from leafwise.envs.trap.text import fields
 
-# The course's two search trees: in each, one player moves and the other, who stands still, throws at him.
+# The course's two search trees. In each, one player moves and the other, who stands still, throws at him.
 #
 # getMove: my moves, then throws at me; getTrap: my throws, then the other's moves. Both are alpha-beta over alternating moves
-# and throws, at most five plies deep, with values of the player who moves. A throw is valued by one of three models of
-# chance: "p_only" (probability times the value of a hit, a miss counts nothing: the course's simplification, no
-# expectation), "hit_miss" (a miss changes nothing), "full" (every cell where the trap can land). Values are raw counts;
+# and throws, at most five plies deep, with values for the player who moves. A throw is valued by one of three models of
+# chance: "p_only" (probability times the value of a hit; a miss counts 0: the course's simplification, not an
+# expectation), "hit_miss" (a miss changes nothing), "full" (every cell in which the trap can land). Values are raw counts;
 # a win is worth `BIG`. Source: handout and staff programs of COMS W4701.
 
 
@@ -51,16 +50,16 @@ P_ONLY, HIT_MISS, FULL = 0, 1, 2
 CHANCE_MODELS = ("p_only", "hit_miss", "full")
 NEAR, NEAR_AND_TRAPS, ALL = 0, 1, 2
 THROWS = ("near", "near+traps", "all")
-"""Cells thrown at: next to the player who moves, free ones or all; or any."""
+"""Targets of throws: free cells next to the player who moves, all cells next to him, or all cells."""
 
 
-class Settings(NamedTuple):
-    """What a tree is told."""
+class TreeSettings(NamedTuple):
+    """Settings of a tree."""
 
     factors: Floats
-    """[2, 2, 5]: while more than half of the cells are free and after; me and the opponent; weights of `scores.COUNTS`."""
+    """[2, 2, 5]: while more than half of the cells are free and later; me and the opponent; weights of `scores.COUNTS`."""
     around: float
-    """Weight of the open cells around all my neighbours, blocked ones too."""
+    """Weight of the open cells around all my neighbours, including blocked ones."""
     chance: int
     throws: int
 
@@ -93,7 +92,7 @@ def throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
 
 @jit
 def move_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
-    """Returns the value for the player who is to move but is not searched further."""
+    """Returns the value for the player to move without a further search."""
     free_low, free_high = free_cells(mover, thrower, low, high, T)
     if stuck(mover, free_low, free_high, T):
         return -BIG
@@ -103,25 +102,25 @@ def move_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
 
 
 class Plies(NamedTuple):
-    """The compiled functions of a tree of some plies, called with (mover, thrower, low, high, lower, upper, mine, settings, T).
+    """The compiled functions of a tree, called with (mover, thrower, low, high, lower, upper, mine, settings, T).
 
-    `mover` and `thrower` are cells, `low` and `high` the traps as two words of 64 cells, `lower` and `upper` the window, and `mine`
-    says whether it is I who move.
+    `mover` and `thrower` are cells, `low` and `high` the traps as two words of 64 cells, `lower` and `upper` the window, and
+    `mine` says whether I am the mover.
     """
 
     move_value: Compiled
-    """The mover is to move: its value for him."""
+    """The mover is to move: the value for him."""
     throw_value: Compiled
-    """The thrower is to throw: its value for the mover."""
+    """The thrower is to throw: the value for the mover."""
     aim_value: Any = None
-    """The thrower throws at a cell, the first argument; there is none for leaves."""
+    """The thrower throws at a cell, the first argument; None for leaves."""
 
 
 @cache
 def compiled(depth: int) -> Plies:
-    """Returns the functions of a tree `depth` plies deep; 0 are leaves.
+    """Returns the functions of a tree `depth` plies deep; depth 0 means leaves.
 
-    Each depth is code of its own that calls the next: recursion in compiled code is not to be relied on.
+    Each depth has its own code, which calls the next one: compiled code should not rely on recursion.
     """
     if depth == 0:
         return Plies(move_leaf, throw_leaf)
@@ -129,7 +128,7 @@ def compiled(depth: int) -> Plies:
 
     @bind(ROOM)
     def move_value(mover, thrower, low, high, lower, upper, mine, settings, T):
-        """The value after a trap has landed."""
+        """Returns the value after a trap has landed."""
         free_low, free_high = free_cells(mover, thrower, low, high, T)
         if T.immediate and stuck(thrower, free_low, free_high, T) and not stuck(mover, free_low, free_high, T):
             return BIG
@@ -148,7 +147,7 @@ def compiled(depth: int) -> Plies:
 
     @bind(ROOM)
     def aim_value(target, mover, thrower, low, high, lower, upper, mine, settings, T):
-        """What a throw at a cell is worth to the player who moves."""
+        """Returns the value of a throw at a cell for the player who moves."""
         p = T.accuracy[thrower, target]
         hit_low, hit_high = low | T.bit[target, 0], high | T.bit[target, 1]
         rest = 0.0
@@ -168,7 +167,7 @@ def compiled(depth: int) -> Plies:
 
     @bind(ROOM)
     def throw_value(mover, thrower, low, high, lower, upper, mine, settings, T):
-        """The value when the other throws."""
+        """Returns the value when the other player throws."""
         best = np.inf
         for k in range(T.cells if settings.throws == ALL else 8):
             target = k if settings.throws == ALL else T.step[mover, k]
@@ -184,23 +183,23 @@ def compiled(depth: int) -> Plies:
     return Plies(move_value, throw_value, aim_value)
 
 
-# Anyone's program for the course as a player: it runs in a process of its own, under the clock.
+# Anyone's program for the course as a player, in a separate process with a time limit.
 
 
 CHILD = Path(__file__).with_name("child.py")
 
 
 class GuestPlayer(ProgramPlayer):
-    """Plays what a PlayerAI.py says; raises Forfeit where it breaks a rule, fails, or takes too long.
+    """Plays the moves of a PlayerAI.py; raises Forfeit if it breaks a rule, fails, or takes too long.
 
     The clock runs for move and throw together, and is read after each: `seconds` and an `allowance`. Every game gets a new
-    PlayerAI; a process that did not answer is ended, and the next game starts another. It works in the program's folder.
+    PlayerAI; a process that did not answer is ended, and the next game starts another. It runs in the program's folder.
     """
 
-    draws = False  # as the course's own players
+    draws = False  # like the course's own players
 
     def __init__(self, game: Game, name: str, path: str, seconds: float = 5.0, allowance: float = 1.0) -> None:
-        """Starts the process; raises ValueError for a file that is none, does not load, or a time that is not positive."""
+        """Starts the process; raises ValueError for a missing file, one that does not load, or a time that is not positive."""
         self.path = Path(path).resolve()
         if not self.path.is_file():
             raise UserError(f"expected a Python file with a class PlayerAI, got {path!r}")
@@ -211,18 +210,18 @@ class GuestPlayer(ProgramPlayer):
         self._begin(player=0)
 
     def begin(self) -> None:
-        """Does nothing: a position says whether a game begins."""
+        """Does nothing: the position shows whether a game begins."""
 
     def choose(self, state: State) -> int:
         """Returns the id of a legal action; raises Forfeit if the program has none."""
-        seen = fields(state.row)
-        moving = seen.phase == r.MOVE
+        position_fields = fields(state.row)
+        moving = position_fields.phase == r.MOVE
         call = "getMove" if moving else "getTrap"
         if moving:
             self._spent = 0.0
-            if not self._program.is_running or seen.turn < 2:
+            if not self._program.is_running or position_fields.turn < 2:
                 try:
-                    self._begin(player=seen.turn % 2)
+                    self._begin(player=position_fields.turn % 2)
                 except UserError as problem:
                     raise Forfeit(f"{self.name}: {problem}") from None
         started = time.perf_counter()
@@ -234,13 +233,13 @@ class GuestPlayer(ProgramPlayer):
             if name not in state.legal_names:
                 legal = "legal: any cell of the board without a player"
                 if moving:
-                    at = divmod(seen.me, self.game.options.size)
-                    ways = [step for way, step in DIRECTIONS.items() if way in state.legal_names]
-                    legal = f"legal: {', '.join(str((at[0] + down, at[1] + right)) for down, right in ways)}"
+                    at = divmod(position_fields.me, self.game.options.size)
+                    steps = [step for name_of_step, step in DIRECTIONS.items() if name_of_step in state.legal_names]
+                    legal = f"legal: {', '.join(str((at[0] + down, at[1] + right)) for down, right in steps)}"
                 raise Refused(f"expected a legal cell from {call}, got {tuple(answer['cell'])}", report=[legal])
         except NoAnswer as problem:
             took = f"took more than {self.limit:g} s for its turn"
-            raise self.forfeit(state, problem, took, f"{call}, turn {seen.turn // 2 + 1}") from None
+            raise self.forfeit(state, problem, took, f"{call}, turn {position_fields.turn // 2 + 1}") from None
         return self.game.action(name)
 
 
@@ -254,18 +253,18 @@ class Leaves:
     early: str
     """A score, or "own": my moves."""
     late: str = ""
-    """After half of the cells are taken; "": the same."""
+    """The score after half of the cells are taken; "": the same."""
     around: float = 0.0
     """Weight of the open cells around all my neighbours."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A player of the course: leaves of both trees, how deep, which throws."""
+    """A player of the course: leaves of both trees, depth, throws."""
 
     move: Leaves
     throw: Leaves | None = None
-    """None: as for moves."""
+    """None: the same as for moves."""
     depth: int = MAX_DEPTH
     throws: str = "near"
 
@@ -276,18 +275,18 @@ RECIPES = {
     "medium": Recipe(Leaves("own", around=0.5), Leaves("ais_own"), depth=3, throws="near+traps"),
     "hard": Recipe(Leaves("ais_own", "ais"), depth=3),
 }
-"""is, ais, ocls: the handout's scores at the depth that it allows. easy, medium, hard: the staff's Minimax, Hard and Super."""
+"""is, ais, ocls: the handout's scores at the allowed depth. easy, medium, hard: the staff's Minimax, Hard and Super."""
 LEVELS = ("easy", "medium", "hard")
-"""The course's three opponents, which are the levels of play in this game."""
+"""The course's three opponents, which are this game's levels of play."""
 
 
-def settings(leaves: Leaves, chance: str, throws: str) -> Settings:
-    """Returns what the compiled tree reads."""
+def settings(leaves: Leaves, chance: str, throws: str) -> TreeSettings:
+    """Returns the settings of the compiled tree."""
     factors, known = np.zeros((2, 2, len(COUNTS))), {**WEIGHTS, "own": ((1,), (0,))}
     for k, score in enumerate((leaves.early, leaves.late or leaves.early)):
         for who, (weights, sign) in enumerate(zip(known[score], (1, -1), strict=True)):
             factors[k, who, : len(weights)] = sign * np.array(weights)
-    return Settings(factors, leaves.around, CHANCE_MODELS.index(chance), THROWS.index(throws))
+    return TreeSettings(factors, leaves.around, CHANCE_MODELS.index(chance), THROWS.index(throws))
 
 
 class CoursePlayer(ByName):
@@ -303,7 +302,7 @@ class CoursePlayer(ByName):
         chance: str = "p_only",
         throws: str | None = None,
     ) -> None:
-        """Compiles the trees; raises ValueError for a depth, chance model or kind of throws that there is not."""
+        """Compiles the trees; raises ValueError for an unknown depth, chance model or kind of throws."""
         self.name, self.game = name, game
         self.depth = need_in(recipe.depth if depth is None else depth, Range(1, MAX_DEPTH), "a depth", kind=int)
         throws = throws or recipe.throws
@@ -316,27 +315,27 @@ class CoursePlayer(ByName):
         self.values(game.start().play(game.start().legal_actions[0]))
 
     def values(self, state: State) -> dict[int, float]:
-        """Returns the values, in the tree's raw counts, of the actions that it considers; bounds after the best so far."""
-        T, seen = self._T, fields(state.row)
-        low, high = u64(seen.traps & (1 << 64) - 1), u64(seen.traps >> 64)
+        """Returns the values of the considered actions, in the tree's raw counts; after the best so far they are bounds."""
+        T, position = self._T, fields(state.row)
+        low, high = u64(position.traps & (1 << 64) - 1), u64(position.traps >> 64)
         values: dict[int, float] = {}
-        if seen.phase == r.THROW:
+        if position.phase == r.THROW:
             aim, throws = compiled(self.depth).aim_value, self._throw.throws
-            for target in range(T.cells) if throws == ALL else T.step[seen.other].tolist():
-                if target < 0 or target in seen.players or (throws == NEAR and seen.traps >> target & 1):
+            for target in range(T.cells) if throws == ALL else T.step[position.other].tolist():
+                if target < 0 or target in position.players or (throws == NEAR and position.traps >> target & 1):
                     continue
                 least = min((-value for value in values.values()), default=np.inf)
                 values[8 + target] = -float(
-                    aim(target, seen.other, seen.me, low, high, -np.inf, least, False, self._throw, T)
+                    aim(target, position.other, position.me, low, high, -np.inf, least, False, self._throw, T)
                 )
             return values
         throw = compiled(self.depth - 1).throw_value
-        beside = int(T.near[seen.other, 0]) | int(T.near[seen.other, 1]) << 64
+        beside = int(T.near[position.other, 0]) | int(T.near[position.other, 1]) << 64
         for direction in state.legal_actions:
-            to, best = T.step[seen.me, direction], max(values.values(), default=-np.inf)
+            to, best = T.step[position.me, direction], max(values.values(), default=-np.inf)
             values[direction] = BIG
-            if beside & ~(seen.traps | 1 << int(to)):
-                values[direction] = float(throw(to, seen.other, low, high, best, np.inf, True, self._move, T))
+            if beside & ~(position.traps | 1 << int(to)):
+                values[direction] = float(throw(to, position.other, low, high, best, np.inf, True, self._move, T))
         return values
 
     def choose(self, state: State) -> int:
@@ -346,7 +345,7 @@ class CoursePlayer(ByName):
 
 
 def named(game: Game, name: str, words: list[str]) -> Any:
-    """Returns the player `course:WORDS`; raises ValueError for words that it does not know."""
+    """Returns the player `course:WORDS`; raises ValueError for unknown words."""
     if not words:
         raise UserError(f"expected course:NAME with a name among {', '.join(RECIPES)}, or a path, got none")
     first, rest = os.path.expanduser(words[0]), words[1:]
@@ -361,7 +360,7 @@ def named(game: Game, name: str, words: list[str]) -> Any:
 
 
 def checked(options: dict[str, Any], kinds: dict[str, Any]) -> dict[str, Any]:
-    """Returns options with their values read; raises ValueError for unknown ones."""
+    """Returns options with their values converted; raises ValueError for unknown ones."""
     for option, value in options.items():
         need_among(option, kinds, "options")
         try:

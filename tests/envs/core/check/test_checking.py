@@ -1,4 +1,4 @@
-"""`check_game`: what it says of sound and faulty games, of twins, of processes that die; where a game's source is found."""
+"""`check_game`: its messages about sound and faulty games, about twins and dying processes, and how it finds a game's source."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ leafwise.check_game(GAME, seconds=0.2)
 
 
 def run(code: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a script in a process of its own, in which nothing is compiled."""
+    """Runs a script in a separate process without compilation."""
     path = folder / "script.py"
     path.write_text(code)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}

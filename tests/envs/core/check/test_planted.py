@@ -1,4 +1,4 @@
-"""Every planted fault gets its sentence, and the sound games none."""
+"""`check_game` finds every planted fault with its message, and no fault in the sound games."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.game import Game
 
 
 def inspect(fault: planted.Fault) -> None:
-    """Checks a game, in a process of its own where it needs one."""
+    """Checks a game, in a separate process if the fault needs one."""
     if fault.is_apart:
         inspect_in_process(fault.game, fault.task, call_s=4.0)
     else:

@@ -1,4 +1,4 @@
-"""Compiled functions in another form, with arguments that stay, and what is said of one that does not compile."""
+"""Compiled functions in other forms, with bound arguments, and the message for one that does not compile."""
 
 from __future__ import annotations
 

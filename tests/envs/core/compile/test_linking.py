@@ -1,4 +1,4 @@
-"""Functions that are kept on disk: linked, bound, loaded by later processes, or compiled by numba's own means."""
+"""Functions stored on disk: linked, bound, loaded by later processes, or compiled by numba's own means."""
 
 import gc
 import os
@@ -27,7 +27,7 @@ def ran(folder: Path, *command: str, **environment: str) -> tuple[str, str]:
 
 
 def write_source(file: Path, source: str) -> None:
-    """Writes a source where it differs: older numba tells sources by their time, and would compile it again."""
+    """Writes a source if it differs, since older numba compares times and would compile it again."""
     if not file.exists() or file.read_text() != source:
         file.write_text(source)
 
@@ -418,7 +418,7 @@ with event.install_recorder("numba:compile") as recorder:
 
 
 def compiled(tmp_path: Path, cache: Path, *most: str) -> tuple[list[str], list[str]]:
-    """Runs a process that compiles a function; returns its answer, how many it compiled, and its warnings."""
+    """Runs a process that compiles a function; returns its answer, how many functions it compiled, and its warnings."""
     write_source(tmp_path / "script.py", COMPILE)
     told, warned = ran(tmp_path, str(tmp_path / "script.py"), *most, LEAFWISE_CACHE_DIR=str(cache))
     return told.split(), [line.partition("UserWarning: ")[2] for line in warned.splitlines() if "UserWarning" in line]

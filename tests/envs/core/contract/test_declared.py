@@ -1,4 +1,4 @@
-"""What a game has to say and what it need not: what no game can be is refused, what it leaves out has a default."""
+"""What a game must declare and what it may leave out: impossible games are refused, and left-out fields have defaults."""
 
 from __future__ import annotations
 

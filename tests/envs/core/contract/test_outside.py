@@ -1,4 +1,4 @@
-"""States: rows from outside are refused in one line or played; threads that ask at once get the same answers."""
+"""States: rows from outside are refused in one line or played, and threads that ask at once get the same answers."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ print("taken", taken)
     ],
 )
 def test_random_rows_are_refused_or_played(name: str, rows: int) -> None:
-    """In a process of its own, which a row that is taken wrongly would end."""
+    """In a separate process, which a wrongly accepted row would end."""
     command = [sys.executable, "-c", RANDOM_ROWS, name, str(rows)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert run.returncode == 0, f"{run.returncode}: {run.stderr[-2000:]}"

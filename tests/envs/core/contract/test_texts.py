@@ -1,4 +1,4 @@
-"""What the rooms' texts share: words, whole numbers, boards of marks in any shape, refusals in one line."""
+"""What the texts of all games have in common: words, integers, boards of marks in any shape, refusals in one line."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_marks_are_read_row_by_row() -> None:
 
 
 def pair(marks: np.uint64) -> bool:
-    """Whether the two lowest cells are both marked: a figure for the tests."""
+    """Returns whether the two lowest cells are both marked."""
     return int(marks) & 3 == 3
 
 
@@ -131,14 +131,14 @@ def positions(game: Game) -> Iterator[State]:
 
 
 def cells_of(state: State) -> tuple[list[list[str]], str]:
-    """Returns the cells of a position's own text, and the words behind the board."""
+    """Returns the cells in a position's text, and the words after the board."""
     board, words = before_fields(str(state), ("setup", "throw", "draw"))
     cut = str.split if state.game.name == "threes" else list
     return [cut(row) for row in board.strip().split("/")], " ".join(["", *words])
 
 
 def number_of(game: Game, cell: str) -> str:
-    """Returns a cell as arrays have it."""
+    """Returns a cell's number in arrays."""
     if game.name == "threes":
         return cell
     return {".": "0", "x": "1", "o": "2", "#": "-1", "1": "1", "2": "2"}[cell]

@@ -1,4 +1,4 @@
-"""Copies of environments keep every keyword and go on alike; `set_state` takes what `get_state` returned, and no more."""
+"""Copies of environments keep every keyword and continue alike; `set_state` takes what `get_state` returned, and nothing else."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cases(kind: Kind) -> list[Any]:
 
 
 def plain(told: Any) -> Any:
-    """Returns what an environment has told as texts and lists, which can be compared."""
+    """Returns what an environment returned as texts and lists, which can be compared."""
     if isinstance(told, dict):
         return {key: plain(value) for key, value in told.items()}
     if isinstance(told, (tuple, list)):
@@ -54,7 +54,7 @@ def plain(told: Any) -> Any:
 
 
 def story(env: Any, n: int = 1) -> list[Any]:
-    """Returns all that an environment tells from eight seeds: any action is tried, legal or not; n environments of a batch."""
+    """Returns all that an environment returns from eight seeds, also for illegal actions; n environments of a batch."""
     random, told = np.random.default_rng(0), []
     for seed in range(8):
         told.append(env.reset(seed=seed))
@@ -68,7 +68,7 @@ def story(env: Any, n: int = 1) -> list[Any]:
 
 
 def turns(env: Any) -> list[Any]:
-    """Returns all that PettingZoo's view tells from eight seeds."""
+    """Returns all that PettingZoo's view returns from eight seeds."""
     random, told = np.random.default_rng(0), []
     for seed in range(8):
         env.reset(seed=seed)
@@ -81,7 +81,7 @@ def turns(env: Any) -> list[Any]:
 
 
 def check_copies(make: Callable[..., Any], tell: Callable[[Any], Any], name: str, copied: Callable[[Any], Any]) -> None:
-    """Checks that a copy tells what the original does, and that the keyword makes a difference to it."""
+    """Checks that a copy returns what the original does, and that the keyword makes a difference."""
     game, value = ANOTHER[name]  # a new keyword needs an entry
     env = make(game, **{name: value})
     fresh = copied(env)

@@ -1,4 +1,4 @@
-"""The single environment: gymnasium's rules, illegal actions, rewards, opponents; keywords; what wrappers of others rely on."""
+"""The single environment: gymnasium's rules, illegal actions, rewards, opponents, keywords, and what wrappers rely on."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def boxed(obs: Observation) -> np.ndarray[Any, Any]:
 
 
 def play_episode(env: GameEnv, random: np.random.Generator, **reset: Any) -> list[tuple[Any, ...]]:
-    """Plays random legal actions to the end; returns what every call answered, arrays as bytes."""
+    """Plays random legal actions to the end; returns the result of every call, arrays as bytes."""
     obs, info = env.reset(**reset)
     told: list[tuple[Any, ...]] = [(boxed(obs).tobytes(), info["action_mask"].tobytes())]
     terminated = False
@@ -269,7 +269,7 @@ def test_seats() -> None:
 
 
 def naive_values(state: State, evaluator: Evaluator) -> dict[int, float]:
-    """Returns each action's expected value for the player who acts, by plain recursion."""
+    """Returns each action's expected value for the acting player, by plain recursion."""
 
     def value(after: State) -> float:
         """Player 0's."""

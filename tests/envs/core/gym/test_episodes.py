@@ -1,4 +1,4 @@
-"""How episodes begin and end: options of `reset`, random actions, agents that never decide, illegal actions, truncation."""
+"""Start and end of episodes: options of `reset`, random actions, agents that never decide, illegal actions, truncation."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def stones_batch(stones: int, **keywords: Any) -> GameVectorEnv:
 
 
 def in_time(work: Callable[[], Any]) -> None:
-    """Lets a test fail, instead of hang, where something never returns: compiled code lets other threads run."""
+    """Fails a test that would hang: compiled code lets other threads run."""
     problems: list[BaseException] = []
 
     def run() -> None:

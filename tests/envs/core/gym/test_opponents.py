@@ -1,4 +1,4 @@
-"""Environments against a room's own players: either seat, batches, copies, and what is refused."""
+"""Environments against a room's own players: both seats, batches, copies, and refusals."""
 
 from __future__ import annotations
 

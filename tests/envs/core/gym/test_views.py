@@ -1,4 +1,4 @@
-"""What is seen: by every player at every time, of rows, and what is said of every number."""
+"""Views: what each player sees at each time, views of rows, and the labels of all numbers."""
 
 from __future__ import annotations
 
@@ -77,20 +77,20 @@ def test_agents_of_pettingzoo_see_their_own_side(game: leafwise.Game) -> None:
 
 
 def threes_numbers(planes: Any) -> Any:
-    """Returns the observation that planes of Threes tell of."""
+    """Returns the observation that the planes of Threes describe."""
     tile, bonus = planes[16:21, 0, 0], np.flatnonzero(planes[21:33, 0, 0])
     shown = 16 * (bonus[0] + 4) + bonus[-1] + 4 if len(bonus) else (np.argmax(tile) + 1) * tile.max()
     return np.array([*planes[:16].argmax(axis=0).ravel(), shown, *(4 * planes[33:, 3, 3])])
 
 
 def ship_numbers(seen: Any) -> Any:
-    """Returns the observation that planes tell of; each number is the same everywhere."""
+    """Returns the observation that planes describe; each number has the same value in every cell."""
     assert (seen[25:] == seen[25:, :1, :1]).all()
     return np.concatenate([seen[:25].ravel(), seen[25:, 0, 0]])
 
 
 def friday_numbers(seen: Any) -> Any:
-    """Returns the observation that numbers of 0 and 1 tell of."""
+    """Returns the observation that numbers of 0 and 1 describe."""
     kinds = seen[356:].reshape(22, -1)
     at = [
         k
@@ -120,7 +120,7 @@ def flat(obs: Any) -> Any:
 
 @pytest.mark.parametrize(("name", "which", "options", "numbers"), VIEWS)
 def test_a_view_shows_what_the_observation_shows(name: str, which: str, options: dict[str, Any], numbers: Any) -> None:
-    """In batches, where the last observation is seen too."""
+    """In batches too, with the last observation."""
     game, random = leafwise.game(name, **options), np.random.default_rng(0)
     how: dict[str, Any] = {
         "autoreset_mode": "SameStep",
@@ -184,7 +184,7 @@ KEYWORDS: list[dict[str, Any]] = [
 
 
 def ended(game: leafwise.Game, seed: int, keywords: dict[str, Any]) -> tuple[NDArray[Any], State, list[int]]:
-    """Plays an episode; returns its last observation, which is checked, its end, and its actions."""
+    """Plays an episode and checks its last observation; returns that, its end, and its actions."""
     env, random = GameEnv(game, **keywords), np.random.default_rng(seed)
     actions: list[int] = []
     obs, info = env.reset(seed=seed)
@@ -202,7 +202,7 @@ def ended(game: leafwise.Game, seed: int, keywords: dict[str, Any]) -> tuple[NDA
 @pytest.mark.parametrize("keywords", KEYWORDS, ids=["random", "truncated", "illegal"])
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_the_last_observation_is_the_agents(game: leafwise.Game, keywords: dict[str, Any]) -> None:
-    """In single environments and in batches of every mode, and through SB3's adapter."""
+    """In single environments, in batches of every mode, and through SB3's adapter."""
     known = [ended(game, 5 + e, keywords) for e in range(6)]
     for mode in ("NextStep", "SameStep", "Disabled"):
         batch = GameVectorEnv(6, game, autoreset_mode=mode, **keywords)
@@ -213,7 +213,7 @@ def test_the_last_observation_is_the_agents(game: leafwise.Game, keywords: dict[
 
 
 def last_observations(batch: GameVectorEnv, actions: list[list[int]]) -> list[NDArray[Any]]:
-    """Returns the last observation of the first episode of each environment of a batch in which these actions are taken."""
+    """Returns the last observation of the first episode of each environment of a batch that takes these actions."""
     adapter = Sb3VecEnv(batch) if batch.autoreset_mode.name == "SAME_STEP" else None
     found: dict[int, NDArray[Any]] = {}
     for k in range(max(map(len, actions))):
@@ -286,7 +286,7 @@ STEPS = 40
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Whether two observations are equal in values and types."""
+    """Returns whether two observations are equal in values and types."""
     if isinstance(a, dict):
         return set(a) == set(b) and all(equal(a[name], b[name]) for name in a)
     return bool(a.dtype == b.dtype and np.array_equal(a, b))
@@ -415,7 +415,7 @@ def test_trap() -> None:
 
 
 def test_friday() -> None:
-    """Every field of a row, changed alone, moves the number that is called after it."""
+    """Every field of a row, changed alone, changes the number named after it."""
     state = leafwise.game("friday").new(3)
     before, kinds = seen(state), [card.name for card in CARDS]
 

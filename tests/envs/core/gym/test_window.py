@@ -1,4 +1,4 @@
-"""`render_mode="human"`: with pygame where it is installed, else with a stand-in that is as strict as pygame."""
+"""`render_mode="human"`: with pygame if it is installed, otherwise with a stand-in that is as strict as pygame."""
 
 from __future__ import annotations
 

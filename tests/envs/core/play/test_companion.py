@@ -1,4 +1,4 @@
-"""Following a game that is played elsewhere: lines that are typed, taken back, saved and gone on from."""
+"""Following a game that is played elsewhere: typed lines, undo, saving and continuing."""
 
 from __future__ import annotations
 

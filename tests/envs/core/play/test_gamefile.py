@@ -1,4 +1,4 @@
-"""Games as text: whole random games read back to the bit, and a line that cannot be is named."""
+"""Games as text: random games read back bit for bit, and a message that names an impossible line."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TRAP = '[Game "trap"]\n[Options {"size": 3}]\n1. SW\n'
 
 @pytest.fixture(autouse=True)
 def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the games of the tests known by their names."""
+    """Registers the games of the tests under their names."""
     for game in {g.name: g for g in CASES if not g.module.startswith("leafwise.")}.values():
         monkeypatch.setitem(registry._added, game.name, game.variant(**game.defaults))
 
 
 def random_game(game: Game, seed: int, moves: int = 150) -> GameRecord:
-    """Returns a random game with words here and there; now and then one breaks off."""
+    """Returns a random game with comments here and there; some games break off."""
     rng, stream = Random(seed), new_stream(seed)
     recorder = GameRecorder(game.start(), [f"random, seed {seed}"] * game.players, seed, "one\ntwo" if seed % 2 else "")
     while not recorder.settle(stream).is_terminal and moves:
@@ -148,7 +148,7 @@ def test_what_cannot_be_is_named_with_its_line(text: str, line: int, problem: st
 
 
 def test_lines_that_were_cut_or_changed_get_one_clear_line() -> None:
-    """A file with one character changed is read, or refused in one line that names a line of it."""
+    """A file with one changed character is read, or refused in one line that names one of its lines."""
     rng = Random(8)
     refused = []
     for seed in range(40):

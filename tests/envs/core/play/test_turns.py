@@ -1,4 +1,4 @@
-"""Whole turns of several actions, as people see and type them: in the dice race a wild step goes on without a throw."""
+"""Turns of several actions, as people see and type them: in the dice race a wild step continues without a throw."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,7 +30,7 @@ def ends_of(state: State, player: int) -> set[State]:
 
 
 def decision(actions: int) -> State:
-    """Returns a decision with turns of so many actions."""
+    """Returns a decision with turns of this many actions."""
     states = (State(GAME, state.row) for state in positions(GAME, 200))
     return next(state for state in states if max((len(turn.actions) for turn in turns_of(state)), default=0) == actions)
 
@@ -59,14 +59,14 @@ def test_a_turn_is_typed_in_any_order_and_told_whole() -> None:
 
 
 def worth(after: State, player: int) -> float:
-    """Returns a planted value of a position to a player, whose turn may go on there."""
+    """Returns a planted value of a position for a player whose turn may continue there."""
     if after.current_player == player:
         return max(worth(after.play(a), player) for a in after.legal_actions)
     return int(after.row[0]) % 101 / 101
 
 
 class Planted:
-    """A solver that says what was planted; `lost` is a position that takes it too long."""
+    """A solver with planted values; `lost` is a position for which it takes too long."""
 
     game = GAME
     lost: State | None = None

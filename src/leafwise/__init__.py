@@ -169,7 +169,7 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
 def player(text: str, game: str | Game, seed: int = 0) -> Player:
     """Returns the player that a text names: `random`, `greedy:LEAF`, `search:LEAF,depth=3,seconds=0.1`.
 
-    A leaf is a hand-made score, `learned` (the shipped model), a run folder, a model file, `hf://OWNER/NAME`, or
+    `LEAF` is a hand-made score, `learned` (the model in the package), a run folder, a model file, `hf://OWNER/NAME`, or
     `sb3:FILE.zip`. Raises ValueError for a text that names no player.
     """
     from leafwise.models.players import player as named

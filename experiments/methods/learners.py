@@ -135,7 +135,10 @@ def tables(results: Results) -> list[str]:
             others += [f"{name}, {other}" for other in opponents(1)] if players == 1 else []
             cells = [cell(results.get(other), players) for other in others]
             rows[players].append([f"`leafwise/{name}-v0`", by, minutes, f"{results[f'{key}, run']['steps']:,}", *cells])
-    heads = {2: "against random: | against greedy: | against level:easy:", 1: "mean score: | score of random: | score of greedy:"}
+    heads = {
+        2: "against random: | against greedy: | against level:easy:",
+        1: "mean score: | score of random: | score of greedy:",
+    }
     return [
         line for k in (2, 1) if rows[k] for line in (*table(f"id | options | time: | steps: | {heads[k]}", rows[k]), "")
     ]

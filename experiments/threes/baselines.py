@@ -73,7 +73,8 @@ def page(config: Config, results: Results) -> list[str]:
         "# Threes: hand-made scores and public programs",
         "",
         "Final scores of hand-made players, the share of games that reached each tile (columns 384 to 6144), and "
-        "processor seconds per move.",
+        "processor seconds per move. In `search:NAME` the name is that of a hand-made score. `threesus` and `nneonneo` are "
+        "[public programs](../../docs/howto/others.md).",
         "",
         *table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows),
     ]

@@ -235,7 +235,7 @@ def evaluate(
     chance are the same up to its symmetries. If there are fewer openings than pairs of games, players that draw random numbers
     repeat openings. All others play fewer games than `games`.
 
-    `progress` is told how many games are done; `keep` keeps every game as text. `processes` and `cluster` say where they are
+    `progress` gets the number of finished games; `keep` stores every game as text. `processes` and `cluster` say where they are
     played, as for `leafwise.executor_for`, and change no game. With `file` each game is written to that file when it ends, and
     `resume` plays only the games that are missing there. Raises ValueError for arguments that do not fit, and for a file of other
     games.

@@ -227,9 +227,10 @@ class GatedOptions(RunOptions):
     sparse_only: ClassVar[tuple[str, ...]] = ("hidden",)
     """Options that need a sparse network."""
     network: str = SPARSE
-    """Network: sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64,
-    resnet,blocks=2,channels=32,hidden=64, or a class of your own as MODULE:CLASS,width=8 from the file that --module names. The
-    input of a torch module is set by --sees: planes, onehot, observation or features (default: the first that the game has)."""
+    """Network: sparse (its first layer adds up one vector for each feature of the position), or a torch module:
+    mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a class of your own as
+    MODULE:CLASS,width=8 from the file that --module names. The input of a torch module is set by --sees: planes, onehot,
+    observation or features (default: the first that the game has)."""
     device: str = "cpu"
     """Device on which a torch module learns and plays: cpu or cuda. With cuda the tensors may differ from run to run. Other
     processes play on the CPU."""

@@ -60,7 +60,7 @@ class Evaluator:
 
     (At a chance stage it may not be known who acts next, so the view is fixed.)
 
-    Raises ValueError for parts that do not fit together: one bound alone, or neither `value` nor `batch`.
+    Raises ValueError for parts that do not fit together: only one of the two bounds, or neither `value` nor `batch`.
     """
 
     name: str

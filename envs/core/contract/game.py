@@ -75,7 +75,7 @@ class Sizes:
     width: int | Callable[[Any], int]
     """Words in a row, an integer or a function of the options."""
     max_actions: Annotated[int, Range(1)]
-    """Action ids are below it, and at most so many are legal at once."""
+    """Number of action ids: they are 0 to `max_actions - 1`."""
     dtype: Any = np.uint64
     """The type of the words of a row: an unsigned or signed integer type of NumPy."""
 
@@ -432,7 +432,7 @@ class Game:
 
     @property
     def max_actions(self) -> int:
-        """Action ids are below it, and at most so many are legal at once."""
+        """Number of action ids: they are 0 to `max_actions - 1`."""
         return self.sizes.max_actions
 
     @property

@@ -123,16 +123,14 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time. "
         f"Each row has {config.ships} ships, with seeds from {config.first_seed:,} on.",
         "",
+        "A ship meets its targets if it is valid and has exactly these values. Up to five more seats are allowed, because rooms "
+        "have two or six. The error is the sum of the differences in thrust, seats and firepower of each direction, as a mean "
+        "over all ships, valid or not. Quality is the mean over valid ships. Quality rewards 40 % of the firepower ahead, "
+        "whatever the target.",
+        "",
         *table(head, rows),
         "",
         "![Frigates; the lower three have a target each: thruster score 16, 96 seats, all weapons astern](gallery.png)",
-        "",
-        "A ship meets its targets if it is valid and has exactly these values. Up to five more seats are "
-        "allowed, because rooms have two "
-        "or six. The error is the mean over all ships, valid or not: the sum of the differences in thrust, seats "
-        "and firepower of each "
-        "direction. Quality is the mean over valid "
-        "ships. It still rewards 40 % of the firepower ahead, whatever the target.",
     ]
 
 

@@ -213,7 +213,7 @@ def games_table(results: Results) -> list[str]:
     what = (
         "Each opening is a draw with perfect play, and is played from both seats. Perfect play has 50 % against itself."
     )
-    return ["", title, "", what, "", *table(head, rows)]
+    return ["", title, "", what, "From the empty board the player moves first.", "", *table(head, rows)]
 
 
 def known(config: Config) -> tuple[Results, str]:
@@ -244,6 +244,10 @@ def report(config: Config, positions: list[PositionRow], results: Results) -> No
         "A position is critical if some legal move keeps the game's value and another does not. Intervals are 95 % intervals.",
         f"The exact solver makes no error{spent}.",
         "So the solver is the strongest player of the package, and the networks show how much can be learned without it.",
+        "",
+        "Columns are groups of positions, with their number in brackets. `won` and `drawn` are the exact values for the player to",
+        "move. In `one keeping move` only one move keeps the value. Plies are the moves before the position. `candidates=safe`",
+        "keeps only a winning move, or else the moves after which the opponent cannot win at once.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):
         lines += kept_table(positions, results, kind)

@@ -283,3 +283,9 @@ def test_a_game_without_scratch_has_one_set_of_tables() -> None:
         tables_of_thread = pool.submit(lambda: SCRIBBLING.thread_tables).result()
     assert tables is nim.GAME.thread_tables
     assert tables_of_thread.sums is not SCRIBBLING.thread_tables.sums
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "x", None, True])
+def test_a_game_starts_with_a_whole_number_of_64_bits(seed: object) -> None:
+    with pytest.raises(leafwise.UserError, match=r"^expected a seed of 0 to 2\*\*64 - 1, got "):
+        leafwise.game("cassis").new(seed)  # type: ignore[arg-type]

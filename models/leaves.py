@@ -75,8 +75,8 @@ def leaf(
         discount: a factor for all numbers, besides `scale`. With the discount of one decision, a search of depth 1 chooses the
             same actions as the model. Rewards inside the tree are not discounted. Default: `gamma` of a model of
             Stable-Baselines3, else 1.
-        scale: the return that a number of 1 means. Default: that of the `VecNormalize` that a model was trained behind, else 1.
-        normalize: the `VecNormalize` that a model of Stable-Baselines3 was trained behind, or the path of its file (also a pickle).
+        scale: the return that a number of 1 means. Default: that of the `VecNormalize` that the model was trained with, else 1.
+        normalize: the `VecNormalize` that a model of Stable-Baselines3 was trained with, or the path of its file (also a pickle).
             Not needed for a model that still has its environment.
         observation: what the model sees, as for environments: "default", "planes", "onehot". Default: the view that a model of
             Stable-Baselines3 was made for, else "default".

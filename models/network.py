@@ -155,8 +155,8 @@ class NetworkKind:
     create_to_play: Callable[..., Network] | None = None
     """Like `create` with tensors, for networks that only play: equal values, but faster or with less memory (None: `create`)."""
     module: str | Callable[[Any], Any] = ""
-    """network -> a torch module with its weights, whose `export()` returns a network again. As text, `package.module:name`, so that
-    torch is imported only to train. "": torch does not train it."""
+    """network -> a torch module with its weights. `export()` of the module returns a network again. The text
+    `package.module:name` names this function, so that torch is imported only to train. "": torch does not train it."""
 
     def torch_module(self, network: Network) -> Any:
         """Returns a torch module with a network's weights; raises ValueError for a kind that torch does not train."""
@@ -279,9 +279,9 @@ def torch_network(
             Default: planes or onehot if the game has them.
         says: "value": one number for the player who acts (outputs = 1). "q": one for each action (outputs = number of actions).
             "policy": a value, then a logit for each action (outputs = 1 + number of actions).
-        scale: the return that a number of 1 means, in single-player games with a score, where numbers are the return still to
-            come. In two-player games numbers are from -1 to 1, in games that are won or lost from 0 to 1; the named networks keep
-            to that.
+        scale: the return that a number of 1 means, only in single-player games with a score. There the numbers are the return
+            still to come. In two-player games the numbers must be from -1 to 1, in games that are won or lost from 0 to 1; the
+            named networks do this.
         seed: seed of the initial weights.
 
     Raises ValueError in one line for arguments that do not fit, or without torch.

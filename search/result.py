@@ -73,7 +73,8 @@ class Result:
     def line(self) -> tuple[str, ...]:
         """The principal variation: best actions, and the most probable outcomes of chance in between.
 
-        It is found when first read, or for a pickle or copy: each step after the first takes a shallower search.
+        It is computed when you first read it, or when you pickle or copy the result. Each step after the first needs another,
+        shallower search.
         """
         assert self._line_of is not None
         return self._line_of(self)

@@ -139,9 +139,9 @@ def collect_dataset(
             game.
         exploration: share of the player's moves that are random. Default: 0, but 0.1 in games without chance, where otherwise all
             games would be the same.
-        processes: how many processes play, as `leafwise.executor_for` has it.
-        cluster: the Ray cluster that plays instead, as `leafwise.executor_for` has it.
-        progress: is told how many games are done.
+        processes: number of processes that play, as for `leafwise.executor_for`.
+        cluster: the Ray cluster that plays instead, as for `leafwise.executor_for`.
+        progress: called with the number of finished games.
         partial_on_interrupt: Ctrl-C returns the games that have ended by then, if there are any.
 
     Raises ValueError for arguments that do not fit, before a game is played.

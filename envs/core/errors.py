@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 class UserError(ValueError):
-    """A person's input does not fit: one line that says what was expected and what came.
+    """Wrong input from a person: one line that says what was expected and what came.
 
     Programs print it without a traceback and end with status 2. Any other ValueError is a defect, and keeps its traceback.
     """

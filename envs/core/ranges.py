@@ -62,7 +62,7 @@ class Range:
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """One of some values, of the same type: True is not 1. A text may be of a subclass."""
+    """A choice among some values. The type must be the same too: True is not 1. A text may be of a subclass."""
 
     choices: tuple[Any, ...]
     meanings: tuple[str, ...] = ()
@@ -201,7 +201,7 @@ def check_fields(options: D, who: str = "", shown: Callable[[str], str] = str) -
 
 
 def settle_fields(options: Any, who: str) -> None:
-    """Converts the numbers of a frozen dataclass to one type each; call it in its `__post_init__`.
+    """Converts the numbers of a frozen dataclass to the types of their fields; call it in its `__post_init__`.
 
     Raises UserError, `WHO: expected NAME of 3 to 9, got 10`, for a number outside the limit beside its type.
     """

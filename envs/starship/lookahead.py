@@ -159,8 +159,9 @@ class LookAhead(ByName):
 
         Args:
             depth: number of placements to look ahead.
-            width: maximum number of places that are searched further at a placement, the best first.
-            seconds: time limit of a decision, which then starts narrow and is widened, then deepened; none: no limit.
+            width: maximum number of places that are searched further at a placement.
+            seconds: time limit of a decision. The search starts with few places, then tries more, then looks deeper. None: no
+                limit.
 
         Raises ValueError for a depth, width or time out of range.
         """

@@ -742,15 +742,18 @@ class TurnSearch:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: number of turns to look ahead; from 2 on the last turn is a move without a throw. Default: 3, with `seconds` no
-                limit.
+            depth: number of turns to look ahead. With 2 or more, the last of them is a move without a throw. Default: 3, with
+                `seconds` no limit.
             seconds: time limit of a turn, move and throw together; the first depth is always completed.
-            width: maximum number of pairs of a move and a throw that are searched at a turn. Default: no limit.
-            late_from: pairs from this place on are first searched one turn less deep; None: no pair is.
-            known_from: from so many turns left on, a miss takes its value from the table, if the table has one; None: never.
-            gain: what the best throw after a move adds to the move's value, until the throws are valued. With 2 all throws are
-                valued at once.
-            candidates: the throws considered.
+            width: maximum number of pairs (a move and a throw) that are searched at a turn. Default: no limit.
+            late_from: number of the first pair, in the order of promise, that is first searched one turn less deep; None: no pair
+                is.
+            known_from: minimum number of turns left at which a miss takes its value from the table, if the table has one; None:
+                never.
+            gain: estimate of what the best throw adds to the value of a move. It counts until the search values the throws; with
+                2 it values all throws at once.
+            candidates: the throws considered: all, those at free cells beside the opponent (near), or also at traps there and one
+                pass (near+traps).
             table_mb: size of the table of turns in MB.
             clock: how `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
 

@@ -109,8 +109,8 @@ def page_of(results: dict[str, Any]) -> str:
         f"{results['positions']:,} positions with two legal moves or more.",
         f"The positions come from games with {results['pieces']} pieces per player.",
         "The loss of a move is the chance to win that it gives away against the best move, by the exact solver.",
-        "`race` is the hand-made [leaf](../../docs/terms.md#leaf). `learned` is [the network](leafwise_ur/ur.md) that "
-        "comes with the game.",
+        "`race` is the hand-made [leaf](../../docs/terms.md#leaf). "
+        "`learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
         "",
         HEAD,
         *map(row_of, results["leaves"]),

@@ -145,7 +145,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
 
 
 def score(game_name: str, score_name: str | None = None, /, **options: object) -> Evaluator:
@@ -158,7 +158,7 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
 
     `source` is the name of a model that ships with leafwise (`threes`, `cassis8`), a run folder, a `.safetensors` file, or one of
     the Hugging Face Hub: `hf://OWNER/NAME`, optionally with `@REVISION` and `/FILE.safetensors` (extra `hub`). The file names its
-    game and variant; with `game` the two must agree. Raises ValueError in one line if the model does not fit.
+    game and variant. If you pass `game`, it must be the same one. Raises ValueError in one line if the model does not fit.
     """
     from leafwise.models.files import game_of
     from leafwise.models.units import load_with_units
@@ -169,7 +169,7 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
 def player(text: str, game: str | Game, seed: int = 0) -> Player:
     """Returns the player that a text names: `random`, `greedy:LEAF`, `search:LEAF,depth=3,seconds=0.1`.
 
-    A leaf is a hand-made score, `learned` (the shipped model), a run folder, a model file, `hf://OWNER/NAME`, or
+    `LEAF` is a hand-made score, `learned` (the model in the package), a run folder, a model file, `hf://OWNER/NAME`, or
     `sb3:FILE.zip`. Raises ValueError for a text that names no player.
     """
     from leafwise.models.players import player as named
@@ -177,11 +177,11 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
     return named(text, envs.registry.as_game(game), seed)
 
 
-def train(game: str, method: str = "", **options: Any) -> Path:
+def train(game: str | Game, method: str = "", **options: Any) -> Path:
     """Trains a model as `leafwise train GAME` does and returns its run folder, which `load` takes (extra `train`).
 
-    `method` is one that `leafwise train GAME --help` lists (default: the first of these). `options` are the method's, by the
-    names that its page has. Those that are not given are the game's recipe, else the method's defaults.
+    A `Game` is trained in its variant. `method` is one that `leafwise train GAME --help` lists (default: the first of these).
+    `options` are the options on the method's page. The others come from the game's recipe, or else are the method's defaults.
     Raises ValueError for a method or an option that does not exist.
     """
     from leafwise.training.runs.recipes import train

@@ -37,7 +37,7 @@ LONGEST = 100_000
 
 
 def register(game: str | Game, name: str = "", *, max_game_length: int = LONGEST) -> str:
-    """Registers a game with OpenSpiel and returns its name there: `leafwise_threes`, or `name`, which a variant needs.
+    """Registers a game with OpenSpiel and returns its name there: `leafwise_threes`, or `name`. A variant needs a `name`.
 
     `max_game_length` is the maximum number of decisions; some algorithms allocate memory for as many. Raises ValueError for a name
     that OpenSpiel has already.

@@ -38,12 +38,14 @@ def test_features_are_as_stored(game: Game, name: str, request: pytest.FixtureRe
     features, stored = game.features[name], json.loads(FILE.read_text()) if FILE.exists() else {}
     assert isinstance(features, SparseFeatures)
     states = positions(game, 300)
-    found = [seen(game, features, state) for state in states]
-    key, told = f"{game!r} {name}", crc32(np.array(found, dtype="<i8").tobytes())
+    features_of_states = [seen(game, features, state) for state in states]
+    key, checksum = f"{game!r} {name}", crc32(np.array(features_of_states, dtype="<i8").tobytes())
     if request.config.getoption("--regenerate-golden"):
-        FILE.write_text(json.dumps(stored | {key: told}, indent=1) + "\n")
+        FILE.write_text(json.dumps(stored | {key: checksum}, indent=1) + "\n")
     else:
-        assert stored[key] == told
+        assert stored[key] == checksum
     if features.invariant:
         last = game.symmetry_count - 1
-        assert [sorted(seen(game, features, state.transformed(last))) for state in states] == list(map(sorted, found))
+        assert [sorted(seen(game, features, state.transformed(last))) for state in states] == list(
+            map(sorted, features_of_states)
+        )

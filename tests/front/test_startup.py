@@ -96,6 +96,6 @@ def test_what_is_listed_is_what_the_games_say(name: str) -> None:
 def test_public_names_load_when_they_are_used() -> None:
     for name in leafwise.__all__:
         assert getattr(leafwise, name) is not None
-    assert set(leafwise.__all__) <= set(dir(leafwise))
+    assert sorted(leafwise.__all__) == dir(leafwise)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = leafwise.nothing

@@ -335,8 +335,7 @@ def kept() -> dict[str, int]:
 def test_a_click_makes_no_game_anew_and_memory_does_not_grow_with_variants(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_games", "_choices"):
         monkeypatch.setattr(games, name, RecentCache(3))
-    for name in ("has_solver", "programs"):
-        monkeypatch.setattr(games, name, functools.lru_cache(3)(getattr(games, name).__wrapped__))
+    monkeypatch.setattr(games, "programs", functools.lru_cache(3)(games.programs.__wrapped__))
     for turns in range(1, 6):
         ask({"size": 3, "max_turns": turns})
     before = kept()

@@ -176,10 +176,10 @@ def transform(S, i, k, j, T):
     if k:
         for stack in range(STACKS // 2):
             for n in range(HEIGHT):
-                here, there = HEIGHT * stack + n, HEIGHT * (STACKS - 1 - stack) + n
-                x, y = get(S, j, here), get(S, j, there)
-                put(S, j, here, y)
-                put(S, j, there, x)
+                cell, mirrored_cell = HEIGHT * stack + n, HEIGHT * (STACKS - 1 - stack) + n
+                x, y = get(S, j, cell), get(S, j, mirrored_cell)
+                put(S, j, cell, y)
+                put(S, j, mirrored_cell, x)
 
 
 @jit(inline=True)

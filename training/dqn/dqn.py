@@ -101,8 +101,8 @@ class Config(ActorOptions):
     """Output of the network: a value for every action (max), or the value of the state (value). With value an action is
     valued by the states that follow it."""
     target_depth: Annotated[int, Range(0, 8)] = 0
-    """Depth of the search with the target network that gives the targets of all actions. 1: expectation over all outcomes
-    of chance of the best value after them. 0: no search, the target is for the played action and the state it led to."""
+    """Depth of the search with the target network, which gives a target to every action. 1: the best value after each outcome of
+    chance, averaged over the outcomes. 0: no search; only the played action has a target, from the state that followed."""
     rare: Share = 0.0
     """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
     nodes: Limit = 0
@@ -120,8 +120,8 @@ class Config(ActorOptions):
     exploration_fraction: Share = 0.5
     """Fraction of the run over which the exploration falls."""
     exploration_spread: Annotated[float, Range(0, 100)] = 0.0
-    """Spread of the exploration over the games: game i of k plays with the share of random actions to the power 1 + i / (k
-    - 1) times this (0: the same for all; 7 in the paper)."""
+    """Spread of the exploration over the games. In game i of k the share of random actions is raised to the power 1 + i / (k - 1)
+    times this number (0: the same share in all games; 7 in the paper)."""
     plies: Plies = 8
     """Maximum number of random actions at the start of a game."""
     guide: str = ""

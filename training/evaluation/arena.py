@@ -235,7 +235,7 @@ def evaluate(
     chance are the same up to its symmetries. If there are fewer openings than pairs of games, players that draw random numbers
     repeat openings. All others play fewer games than `games`.
 
-    `progress` is told how many games are done; `keep` keeps every game as text. `processes` and `cluster` say where they are
+    `progress` gets the number of finished games; `keep` stores every game as text. `processes` and `cluster` say where they are
     played, as for `leafwise.executor_for`, and change no game. With `file` each game is written to that file when it ends, and
     `resume` plays only the games that are missing there. Raises ValueError for arguments that do not fit, and for a file of other
     games.
@@ -354,8 +354,8 @@ class ArenaGame:
 class Tournament:
     """A round robin: every two players play `games` games, each opening from both seats.
 
-    Round r begins with opening r modulo the number of openings. Its two games draw chance from the same stream. A repeated
-    opening without anything random gives the same game again, which does not count.
+    Round r begins with opening r modulo the number of openings. Its two games draw chance from the same stream. If nothing is
+    random, a repeated opening gives the same game again. Such repeats do not count.
     """
 
     game: Game

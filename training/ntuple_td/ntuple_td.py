@@ -76,18 +76,19 @@ class Config(RunOptions):
     tuples: str = "0123 4567 0145 1256 569a"
     """Tuples of cells, separated by blanks. Cells are 0-9 and a-z in the order of the board; beyond 35 with commas: 0,1,40."""
     value_stage: str | None = None
-    """Stage of the positions that the network values, by the game's word for it: decisions, or afterstates before chance
-    acts (default: the game's usual one)."""
+    """Kind of positions that the network values, by the game's name for it: decisions, or afterstates before chance acts
+    (default: the game's usual kind)."""
     small_tables: str | None = None
     """Small tables beside the tuples, of those that the game has, separated by blanks (default: the usual ones)."""
     splits: str = ""
-    """Values of the highest cell, ascending, from which the next copy of all tables is used (multi-stage learning)."""
+    """Values of the highest cell, ascending. At each of them the network changes to another copy of all tables (multi-stage
+    learning)."""
     init_from: str = ""
     """Model with the initial weights: run folder, file or name of a shipped model, with all or some of the tuples (default:
     --initial-value)."""
     prune_moves: Annotated[int, Range(0, 1e12)] = 0
-    """Number of moves that the model of --init-from plays first. Entries that it does not look up in them are 0 and stay 0,
-    so that the file is smaller (0: all entries are trained); needs --coherence."""
+    """Number of moves that the model of --init-from plays first. Entries that these moves do not use become 0 and stay 0, which
+    makes the file smaller (0: all entries are trained); needs --coherence."""
     learning_rate: Rate = 0.25
     """Learning rate, divided by the number of active weights."""
     final_learning_rate: Rate = 0.0125
@@ -95,8 +96,8 @@ class Config(RunOptions):
     decay_start: Share = 0.5
     """Share of the run after which the learning rate starts to fall geometrically."""
     average_exponent: Annotated[float, Range(0, 100)] = 0.0
-    """Weight averaging: play with and keep the mean of the tables over the run, in which log entry t has weight
-    t**average_exponent; 0: no averaging."""
+    """Weight averaging: the run plays with the mean of its tables, and stores this mean. The tables at log entry t have the
+    weight t**average_exponent; 0: no averaging."""
     coherence: bool = False
     """Temporal coherence learning: every weight has its own adaptive rate, at most the learning rate."""
     td_lambda: Share = 0.5
@@ -113,10 +114,10 @@ class Config(RunOptions):
     actors: Annotated[int, Range(1, 64)] = 1
     """Number of threads that play and learn on shared tables. Runs with more than 1 are not reproducible."""
     restart: Limit = 100
-    """Length in moves above which the next trajectory starts in the middle of this one; 0: never."""
+    """Length in moves. After a longer game, the next one begins in the middle of it, not at the start; 0: never."""
     carousel: str = ""
-    """Values of the highest cell, ascending. Trajectories start in turn at the start of a game and at a state in which an
-    earlier one first reached each value (instead of --restart)."""
+    """Values of the highest cell, ascending. Games begin in turn at the start, and at states in which an earlier game first
+    reached each of these values (instead of --restart)."""
     interval: Every = 500_000
     """Number of moves between two log entries."""
     evaluate_every: Every = 8

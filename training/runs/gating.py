@@ -227,9 +227,10 @@ class GatedOptions(RunOptions):
     sparse_only: ClassVar[tuple[str, ...]] = ("hidden",)
     """Options that need a sparse network."""
     network: str = SPARSE
-    """Network: sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64,
-    resnet,blocks=2,channels=32,hidden=64, or a class of your own as MODULE:CLASS,width=8 from the file that --module names. The
-    input of a torch module is set by --sees: planes, onehot, observation or features (default: the first that the game has)."""
+    """Network: sparse (its first layer adds up one vector for each feature of the position), or a torch module:
+    mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a class of your own as
+    MODULE:CLASS,width=8 from the file that --module names. The input of a torch module is set by --sees: planes, onehot,
+    observation or features (default: the first that the game has)."""
     device: str = "cpu"
     """Device on which a torch module learns and plays: cpu or cuda. With cuda the tensors may differ from run to run. Other
     processes play on the CPU."""
@@ -275,11 +276,11 @@ class ActorOptions(GatedOptions):
     """Options of methods whose games other processes can play."""
 
     job_size: Positions = 0
-    """Number of positions (dqn: decisions) that one job plays, from its own random stream. 0: the learner plays all games
-    from one stream."""
+    """Number of positions (dqn: decisions) that one job plays. Each job has its own random stream. 0: no jobs, the learner plays
+    all games from one stream."""
     staleness: Annotated[int, Range(0, 100)] = 0
-    """Number of generations of games that are played ahead while the learner trains. The playing network is at most that
-    many generations behind."""
+    """Number of generations of games that are played ahead while the learner trains. So the network that plays is at most this
+    many generations older."""
     processes: int = 1
     """Number of processes that play. With --job-size the result does not depend on it."""
     cluster: str = ""
@@ -292,11 +293,12 @@ class IterationOptions(ActorOptions):
     """Options of methods that alternate between self-play and training."""
 
     epochs: Annotated[float, Range(0.01, 1000)] = 4.0
-    """Training samples drawn from the replay buffer in an iteration, divided by the iteration's number of new positions."""
+    """Number of training samples of an iteration, divided by its number of new positions. The samples are drawn from the replay
+    buffer."""
     learning_rate: Rate = 0.004
-    """Maximum learning rate of the first iteration's cycle (Adam)."""
+    """Maximum learning rate in the first iteration (Adam). In each iteration the rate rises to its maximum, then falls."""
     final_learning_rate: Rate = 0.0004
-    """Maximum learning rate of the last iteration's cycle. It falls geometrically from the first to the last."""
+    """Maximum learning rate in the last iteration. From the first to the last iteration the maximum falls geometrically."""
 
 
 class GatedLearner(Learner):

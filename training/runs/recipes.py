@@ -27,9 +27,10 @@ import msgspec
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.waiting import loading
+from leafwise.envs.registry import as_game
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.files import read_table
-from leafwise.training.runs.run_options import code_in, file_of, take_option
+from leafwise.training.runs.run_options import code_in, file_of, take_option, variant_text
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -177,13 +178,19 @@ def missing(
             yield option, value
 
 
-def train(name: str, method: str, options: Json) -> Path:
+def train(game: str | Game, method: str, options: Json) -> Path:
     """Trains a model with these options and those of the game's recipe; returns the run folder.
 
-    Raises ValueError for an unknown method or option.
+    Raises ValueError for an unknown method or option, and for the option `variant` beside a game that is a variant.
     """
+    named = as_game(game)
+    name, values = named.name, dict(options)
     chosen = method_of(name, method)
-    types, values = get_type_hints(chosen.options), dict(options)
+    types = get_type_hints(chosen.options)
+    if named.given_options:
+        if "variant" in values:
+            raise UserError(f"expected a game or the option variant, got {named} and variant={values['variant']!r}")
+        values["variant"] = variant_text(named)
     if isinstance(values.get("network"), type):
         from leafwise.models.network import text_of
 

@@ -103,7 +103,12 @@ def variant_with_files_read(game: Game, variant: str) -> str:
     contents = with_files_read(game.name, game.options, given)
     if contents == given:
         return variant
-    return ",".join(f"{name}={option_text(value)}" for name, value in game.variant(**contents).given_options.items())
+    return variant_text(game.variant(**contents))
+
+
+def variant_text(game: Game) -> str:
+    """Returns the options of a game that differ from its defaults as a `--variant`."""
+    return ",".join(f"{name}={option_text(value)}" for name, value in game.given_options.items())
 
 
 def option_text(value: Any) -> str:

@@ -117,7 +117,8 @@ class Config(IterationOptions):
     easy_variants: tuple[str, ...] = ()
     """Easier variants that the first iterations play instead (curriculum)."""
     curriculum_iterations: Annotated[int, Range(0, 1e6)] = 2
-    """Number of iterations in the easier variants. Over as many further iterations --variants replace them one by one."""
+    """Number of iterations in the easier variants. During the same number of further iterations, --variants replace them one by
+    one."""
     partial_credit: Share = 0.0
     """Credit for a lost single-player game at the start of training, as a share of the progress it made; for games in which
     wins are rare."""
@@ -133,7 +134,8 @@ class Config(IterationOptions):
     lambda_turns: bool = False
     """Lambda counts turns instead of actions. A turn is all that a player decides without chance in between."""
     replay_stages: tuple[str, ...] = ()
-    """Stages whose positions are trained on: decision, or stages at which the leaf is asked (default: all of these)."""
+    """Stages whose positions are used for training: decision, or stages at which the search asks the network (default: all of
+    these)."""
     exploration: Share = 0.1
     """Share of random actions."""
     plies: Plies = 12
@@ -145,8 +147,8 @@ class Config(IterationOptions):
     """Approximate number of nodes in which the game's alpha-beta solver may solve a position. A solved position has its
     exact value as target (0: none)."""
     surprise_repeats: Annotated[int, Range(1, 100)] = 1
-    """Number of copies in the replay buffer of a surprising position: its target differs from the newest network's value by
-    more than half of the maximum outcome."""
+    """Number of copies of a surprising position in the replay buffer. In such a position the newest network's value differs from
+    the target by more than half of the maximum outcome."""
     pool_share: Share = 0.2
     """Share of games in which an earlier best network plays one seat."""
     pool_size: Annotated[int, Range(1, 100)] = 8

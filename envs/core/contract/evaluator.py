@@ -60,7 +60,7 @@ class Evaluator:
 
     (At a chance stage it may not be known who acts next, so the view is fixed.)
 
-    Raises ValueError for parts that do not fit together: one bound alone, or neither `value` nor `batch`.
+    Raises ValueError for parts that do not fit together: only one of the two bounds, or neither `value` nor `batch`.
     """
 
     name: str
@@ -84,8 +84,8 @@ class Evaluator:
     batch: Callable[..., Any] | None = field(default=None, repr=False)
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     python_only: bool = False
-    """True if one value takes far more than a microsecond: then only searches in Python call it, and compiled environments do
-    not. `value` must return at once when `T.stop` is set.
+    """True if computing one value takes far more than a microsecond. Then only searches in Python use the evaluator, and compiled
+    environments do not. `value` must return at once when `T.stop` is set.
     """
     speed: Speed = field(default=Speed(), repr=False)
     """Functions that make searches faster."""
@@ -111,10 +111,8 @@ class Evaluator:
         if self.batch_policy is not None and self.batch is None:
             raise UserError(f"evaluator {self.name!r}: expected a batch for the batch_policy, got none")
         if self.speed.sibling_values is not None and (self.to_go or self.value is None):
-            wrong = "a value that is to_go" if self.to_go else "none"
-            raise UserError(
-                f"evaluator {self.name!r}: expected a value for sibling_values that is not to_go, got {wrong}"
-            )
+            wrong = "to_go" if self.to_go else "none"
+            raise UserError(f"evaluator {self.name!r}: expected a value without to_go for sibling_values, got {wrong}")
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -228,10 +228,11 @@ class SparseFeatures:
     most: Callable[[Any], int]
     """options -> maximum number of features that are active at once: the length of F."""
     view: Literal["acting", "first"] = "acting"
-    """Whose side the features take: the player who acts next, or always player 0 (if the seats differ)."""
+    """From whose side the features describe a row: "acting", the player who acts next, or "first", always player 0 (for games
+    whose seats differ)."""
     side: Callable[..., Any] | None = None
-    """Compiled `(S, i, T)` -> 0 or 1: whose side they take if chance acts next. Needed for a chance `stage` of a two-player
-    game with the view "acting".
+    """Compiled `(S, i, T)` -> 0 or 1: from whose side they describe a row at which chance acts next. Needed for a chance `stage`
+    of a two-player game with the view "acting".
     """
     invariant: bool = False
     """Whether symmetric rows have the same features; if not, training applies random symmetries."""

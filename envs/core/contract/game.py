@@ -75,7 +75,7 @@ class Sizes:
     width: int | Callable[[Any], int]
     """Words in a row, an integer or a function of the options."""
     max_actions: Annotated[int, Range(1)]
-    """Action ids are below it, and at most so many are legal at once."""
+    """Number of action ids: they are 0 to `max_actions - 1`."""
     dtype: Any = np.uint64
     """The type of the words of a row: an unsigned or signed integer type of NumPy."""
 
@@ -224,7 +224,8 @@ class SearchDefaults:
     decisions_per_depth: Annotated[int, Range(1)] = 1
     """The largest number of decisions in one unit of search depth (more than 1 if some actions cost 0)."""
     candidates: tuple[str, ...] = ()
-    """Names of the settings of `T.candidates` for `rules.candidates`; the first is all legal actions."""
+    """Names of the sets of actions that a search may consider. `T.candidates` is the number of the chosen set, which
+    `rules.candidates` reads; set 0 has all legal actions."""
     best: str = "search"
     """The search of the player `best`: `search`, `mcts`, or the name of an `OwnSearch` of the game."""
 
@@ -431,7 +432,7 @@ class Game:
 
     @property
     def max_actions(self) -> int:
-        """Action ids are below it, and at most so many are legal at once."""
+        """Number of action ids: they are 0 to `max_actions - 1`."""
         return self.sizes.max_actions
 
     @property

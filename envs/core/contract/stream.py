@@ -10,6 +10,7 @@ import numpy as np
 
 from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.ranges import Range, need_in
 
 u64 = np.uint64
 """The type of a row's words in most games, and of random bits."""
@@ -23,9 +24,12 @@ STEP = 1.0 / 9007199254740992.0
 """2**-53, the distance between neighbouring values of `uniform`."""
 
 
+SEEDS = Range(0, 2**64 - 1)
+
+
 def new_stream(key: int) -> Words:
-    """Returns a new stream for `key` (0 to 2**64 - 1), at counter 0; shape [2], uint64."""
-    return np.array([key, 0], dtype=np.uint64)
+    """Returns a new stream for a seed (0 to 2**64 - 1), at counter 0; shape [2], uint64. Raises ValueError for another seed."""
+    return np.array([need_in(key, SEEDS, "a seed", kind=int), 0], dtype=np.uint64)
 
 
 def is_stream(thing: object) -> bool:

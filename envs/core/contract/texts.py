@@ -45,7 +45,7 @@ SIDES_BY_NUMBER: tuple[Alphabet, ...] = ({"0": 0, "1": 1, "2": 2}, {"0": 0, "1":
 
 
 def need(ok: object, expected: str, got: object = None, text: str | None = None) -> None:
-    """Raises ValueError, `expected ..., got ...`, unless `ok`; `got` None means nothing, `text` is the text around it."""
+    """Raises ValueError, `expected ..., got ...`, unless `ok`; `got` is what came (None: nothing), in `text`."""
     if not ok:
         offender = "none" if got is None else repr(got[:80] if isinstance(got, str) else got)
         raise UserError(f"expected {expected}, got {offender}" + ("" if text is None else f" in {text!r}"))

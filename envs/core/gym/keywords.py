@@ -135,7 +135,7 @@ class EnvOptions:
     plies: Annotated[int, Range(0, MOST_PLIES)] = field(default=0, metadata=option(number=int))
     """An episode begins with random actions, at most this many (default: 0). Each episode draws their number at random.
 
-    Rewards count from there. So agents meet positions that their own play does not lead to."""
+    Rewards count from the position after these actions. So agents meet positions that their own play does not lead to."""
     observation: str = field(
         default=DEFAULT_VIEW, metadata=option(choices=lambda game, kind: game.view_names, kinds=EVERY)
     )

@@ -24,7 +24,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import below, u64
+from leafwise.envs.core.contract.stream import SEEDS, below, u64
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.keywords import (
     NEXT_STEP,
@@ -39,7 +39,7 @@ from leafwise.envs.core.gym.keywords import (
 )
 from leafwise.envs.core.gym.observation import Arrays, Info, new_observations
 from leafwise.envs.core.play.players import check_picklable, resolve_opponent, rows_needed
-from leafwise.envs.core.ranges import Range, need_in
+from leafwise.envs.core.ranges import need_in
 
 OVER, TERMINATED, TRUNCATED, ILLEGAL, SEAT = 0, 1, 2, 3, 4
 """Rows of `StepBuffers.flags`."""
@@ -314,7 +314,6 @@ shared_step = cache(make_step)
 """`make_step`, once for all environments of a game; an opponent in Python needs a step of its own."""
 
 
-SEEDS = Range(0, 2**64 - 1)
 STEP_ROWS = 2
 """Scratch rows of a step: right after the action, and the next decision."""
 

@@ -174,7 +174,7 @@ class Following:
     """Follows a game that people play elsewhere, line by line. A line that is refused changes nothing."""
 
     def __init__(self, game: Game, start: State | None = None) -> None:
-        """Begins with the room's first question, or with a position; raises ValueError for one that cannot be followed."""
+        """Begins with the game's first question, or with a position; raises ValueError for one that cannot be followed."""
         check_is_game(game, "following")
         self.companion = companion_of(game)
         self.game = game

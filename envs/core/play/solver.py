@@ -177,7 +177,7 @@ class SolverPlayer(ByName):
         """Makes the solver; raises ValueError for another level, or a variant that it does not solve.
 
         Args:
-            level: how strongly it plays; all but the best draw a share of their moves at random.
+            level: how strongly it plays; every level but `best` draws a share of its moves at random.
         """
         need_among(level, LEVELS, "level", "solver")
         self.name = name

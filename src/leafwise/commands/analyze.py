@@ -37,9 +37,9 @@ class Config:
     """Searches a position and prints the value of each action, for the player to move.
 
     A position is the game's own text, --moves from the start, or both; by default it is the start. --file or standard input may
-    hold many positions, one a line; each gives one JSON object. `leafwise analyze --game FILE` reads games that were written with
-    --save and shows the loss of each move, by the exact solver if it answers in time and no search is asked for. With --review it
-    shows the course of the game.
+    hold many positions, one a line; each gives one JSON object. `leafwise analyze --game FILE` reads saved games and shows the loss
+    of each move. The exact solver computes it if it answers in time and no option asks for a search. With --review it shows the
+    course of the game.
 
     Examples:
       leafwise analyze threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2" --next 1

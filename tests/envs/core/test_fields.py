@@ -46,8 +46,8 @@ TYPES = {"n": "int", "p": "float", "name": "str", "on": "bool", "turns": "int | 
     ],
 )  # fmt: skip
 def test_a_text_becomes_a_value_of_its_type(name: str, text: str, value: Any) -> None:
-    found = options_from_text(TYPES, {name: text})[name]
-    assert (found, type(found)) == (value, type(value))
+    result = options_from_text(TYPES, {name: text})[name]
+    assert (result, type(result)) == (value, type(value))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ class Loose(type(leafwise.game("trilobite").options)):  # type: ignore[misc]
 
 def test_options_from_outside_are_refused_in_one_line() -> None:
     """Whatever they are called, also as the arguments of the functions on their way, and whatever their values are."""
-    own = replace(leafwise.game("trilobite"), name="own", ids={}, options=Loose())
+    loose_game = replace(leafwise.game("trilobite"), name="own", ids={}, options=Loose())
     for name in ("name", "self", "game", "cls", "options", "", "x y", "x" * 10_000):
         with pytest.raises(ValueError, match=r"^trilobite: expected options among \(board, k\), got ") as refused:
             leafwise.game("trilobite", **{name: 1})
@@ -112,11 +112,11 @@ def test_options_from_outside_are_refused_in_one_line() -> None:
                 if (game, name, value) not in MEANT:
                     with pytest.raises(ValueError, match=rf"\A{game}: [^\n]+\Z"):
                         leafwise.game(game, **{name: value})
-    assert own.variant(name="x").options == Loose(name="x")  # a game may call an option so
+    assert loose_game.variant(name="x").options == Loose(name="x")  # a game may call an option so
     wrong: list[dict[str, Any]] = [{"n": "many"}, {"n": [2]}, {"name": ["x"]}, {"name": {}}, {"n": None}]
     for options in wrong:
         with pytest.raises(ValueError, match=r"^own: expected options of their types, got "):
-            own.variant(**options)
+            loose_game.variant(**options)
 
 
 def test_an_option_is_completed() -> None:
@@ -212,9 +212,9 @@ def test_the_ends_of_a_range() -> None:
 
 
 def test_numbers_come_in_one_type() -> None:
-    found = check_fields(Ranged(games=np.int32(7), seconds=2, share=np.float32(0.5), fast=np.bool_(True)))  # type: ignore[arg-type]
-    assert found == Ranged(games=7, seconds=2.0, share=0.5, fast=True)
-    assert [type(value) for value in vars(found).values()] == [int, float, float, str, bool, str]
+    checked = check_fields(Ranged(games=np.int32(7), seconds=2, share=np.float32(0.5), fast=np.bool_(True)))  # type: ignore[arg-type]
+    assert checked == Ranged(games=7, seconds=2.0, share=0.5, fast=True)
+    assert [type(value) for value in vars(checked).values()] == [int, float, float, str, bool, str]
     assert check_fields(Fewer()) == Fewer()
 
 
@@ -294,8 +294,8 @@ class OfAGame:
 
 
 def test_a_frozen_dataclass_settles_its_own_fields() -> None:
-    found = OfAGame(size=np.int64(5))  # type: ignore[arg-type]
-    assert (found.size, type(found.size), found.turns) == (5, int, None)
+    options = OfAGame(size=np.int64(5))  # type: ignore[arg-type]
+    assert (options.size, type(options.size), options.turns) == (5, int, None)
     with pytest.raises(UserError, match=r"^trap: expected turns of 1 to 60, got 0$"):
         OfAGame(turns=0)
     with pytest.raises(UserError, match=r"^trap: expected shown as True or False, got 1$"):

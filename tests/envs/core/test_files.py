@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="makes links")
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Path:
+def own_file(tmp_path: Path) -> Path:
     """A file that nobody else can write."""
     path = tmp_path / "own"
     path.write_bytes(b"mine")
@@ -31,51 +31,51 @@ def own(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("no_follow", [True, False])
 @pytest.mark.parametrize("kind", ["file", "dangling", "chain", "folder", "pipe"])
 def test_what_is_no_file_itself_is_not_opened(
-    kind: str, no_follow: bool, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, no_follow: bool, own_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not no_follow:
         monkeypatch.delattr(os, "O_NOFOLLOW")
     path, none = tmp_path / "run.lock", tmp_path / "none"
-    (tmp_path / "link").symlink_to(own)
+    (tmp_path / "link").symlink_to(own_file)
     if kind == "pipe":
         os.mkfifo(path)
     else:
-        path.symlink_to({"file": own, "dangling": none, "chain": tmp_path / "link", "folder": tmp_path}[kind])
+        path.symlink_to({"file": own_file, "dangling": none, "chain": tmp_path / "link", "folder": tmp_path}[kind])
     for flags in (os.O_RDWR | os.O_CREAT, os.O_RDWR | os.O_CREAT | os.O_TRUNC):
         with pytest.raises(
             OSError, match=r"expected a file of its own, got a link or a device; remove it: '.*run.lock'"
         ):
             open_itself(path, flags)
-    assert own.read_bytes() == b"mine"
+    assert own_file.read_bytes() == b"mine"
     assert not none.exists()
     path.unlink()
     os.close(open_itself(path))
     os.close(open_itself(path))  # one that is there
 
 
-def test_a_link_that_comes_while_a_file_is_opened_is_seen(own: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_link_that_comes_while_a_file_is_opened_is_seen(own_file: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.delattr(os, "O_NOFOLLOW")
     monkeypatch.setattr(Path, "is_symlink", lambda path: False)  # it was none a moment ago
-    (tmp_path / "run.lock").symlink_to(own)
+    (tmp_path / "run.lock").symlink_to(own_file)
     with pytest.raises(OSError, match="expected a file of its own, got a link"):
         open_itself(tmp_path / "run.lock")
 
 
-def test_links_where_a_file_is_renamed_to_are_not_followed(own: Path, tmp_path: Path) -> None:
+def test_links_where_a_file_is_renamed_to_are_not_followed(own_file: Path, tmp_path: Path) -> None:
     for name in ("results.json", f".results.json.{os.getpid()}"):
-        (tmp_path / name).symlink_to(own)
+        (tmp_path / name).symlink_to(own_file)
     write_atomically(tmp_path / "results.json", b"new")
-    assert own.read_bytes() == b"mine"
+    assert own_file.read_bytes() == b"mine"
     assert (tmp_path / "results.json").read_bytes() == b"new"
     assert {path.name for path in tmp_path.iterdir()} == {"own", "results.json"}
 
 
-def test_a_file_that_a_person_names_may_be_a_link(own: Path, tmp_path: Path) -> None:
+def test_a_file_that_a_person_names_may_be_a_link(own_file: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
-    link.symlink_to(own)
+    link.symlink_to(own_file)
     write_named(link, b"new")
     assert link.is_symlink()
-    assert own.read_bytes() == b"new"
+    assert own_file.read_bytes() == b"new"
     assert not is_stream(link)
     assert is_stream(Path(os.devnull))
     write_named(Path(os.devnull), b"gone")
@@ -112,7 +112,7 @@ def test_a_command_writes_to_standard_output_once() -> None:
     assert done.stdout.count('"played"') == 1
 
 
-def test_the_lock_of_a_cache_is_no_link(own: Path, tmp_path: Path, monkeypatch) -> None:
+def test_the_lock_of_a_cache_is_no_link(own_file: Path, tmp_path: Path, monkeypatch) -> None:
     cache, loaded = tmp_path / "cache", []
     monkeypatch.setenv("LEAFWISE_CACHE_DIR", str(cache))
     cache.mkdir()
@@ -121,7 +121,7 @@ def test_the_lock_of_a_cache_is_no_link(own: Path, tmp_path: Path, monkeypatch) 
         def warm(self) -> None:
             loaded.append(1)
 
-    (cache / LOCK).symlink_to(own)
+    (cache / LOCK).symlink_to(own_file)
     with pytest.warns(UserWarning, match=rf"workers compile at the same time: .*got a link.*{LOCK}"):
         warm(Work())
     (cache / LOCK).unlink()
@@ -129,10 +129,10 @@ def test_the_lock_of_a_cache_is_no_link(own: Path, tmp_path: Path, monkeypatch) 
         warnings.simplefilter("error")
         warm(Work())
     assert len(loaded) == 2
-    assert own.read_bytes() == b"mine"
+    assert own_file.read_bytes() == b"mine"
 
 
-def test_what_the_compiler_said_is_written_through_no_link(own: Path, tmp_path: Path, monkeypatch) -> None:
+def test_what_the_compiler_said_is_written_through_no_link(own_file: Path, tmp_path: Path, monkeypatch) -> None:
     cache, other, temporary = (tmp_path / name for name in ("cache", "other", "temporary"))
     for folder in (cache, other, temporary):
         folder.mkdir()
@@ -142,9 +142,9 @@ def test_what_the_compiler_said_is_written_through_no_link(own: Path, tmp_path: 
     written = Path(_write_log("x", "said"))
     assert written.parent == cache / "errors"
     written.unlink()
-    written.symlink_to(own)
+    written.symlink_to(own_file)
     assert Path(_write_log("x", "said")).read_text() == "said\n"
-    assert own.read_bytes() == b"mine"
+    assert own_file.read_bytes() == b"mine"
     shutil.rmtree(cache / "errors")
     (cache / "errors").symlink_to(other)
     assert Path(_write_log("x", "said")).parent == tmp_path / "link"
@@ -156,12 +156,12 @@ def test_a_folder_of_a_cache_is_no_link(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("LEAFWISE_CACHE_DIR", str(cache))
     source.write_text("x = 1")
     other.mkdir()
-    found = _folder(source, "a", (1,))
-    assert found is not None
-    found.rmdir()
-    found.symlink_to(other)
+    folder = _folder(source, "a", (1,))
+    assert folder is not None
+    folder.rmdir()
+    folder.symlink_to(other)
     with pytest.warns(UserWarning, match="compiled code is not kept.*: expected a folder of its own, got a link"):
         assert _folder(source, "a", (2,)) is None
     with pytest.raises(OSError, match="expected a folder of its own, got a link"):
-        own_folder(found)
+        own_folder(folder)
     assert not list(other.iterdir())

@@ -16,47 +16,49 @@ from leafwise.envs.core.waiting import waiting
 from running.waiting import until
 
 WHAT = "unpacking the network of Threes"
-Told = list[tuple[str, int]]
+Reports = list[tuple[str, int]]
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+def reports(monkeypatch: pytest.MonkeyPatch) -> Reports:
     """Everything lasts long enough to be told, and is counted; what was told, with its seconds."""
-    found: Told = []
+    calls: Reports = []
     monkeypatch.setattr(telling, "_reporter", telling._WaitReporter())
     monkeypatch.setattr(telling, "SAID_SECONDS", 0.0)
     monkeypatch.setattr(telling, "TICK_SECONDS", 0.001)
-    telling.tell_by(lambda *what: found.append(what))
-    return found
+    telling.tell_by(lambda *what: calls.append(what))
+    return calls
 
 
-def test_what_lasts_is_told_once_with_where_it_is_kept_and_counted(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_lasts_is_told_once_with_where_it_is_kept_and_counted(
+    reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(telling, "COUNTED_SECONDS", 0.0)
     with waiting(WHAT, "there"), waiting("something within"):
-        until(lambda: len(told) > 1)
-    assert told == [(f"{WHAT}, once; kept in there", 0), (f"{WHAT}, once; kept in there", 1), ("", 1)]
+        until(lambda: len(reports) > 1)
+    assert reports == [(f"{WHAT}, once; kept in there", 0), (f"{WHAT}, once; kept in there", 1), ("", 1)]
 
 
-def test_pieces_are_one_wait_and_what_follows_is_told_after_it(told: Told) -> None:
+def test_pieces_are_one_wait_and_what_follows_is_told_after_it(reports: Reports) -> None:
     for what in (WHAT, WHAT, "another"):
         with waiting(what):
-            until(partial(told.__contains__, (what, 0)))
-    assert [line for line, _ in told if line] == [WHAT, "another"]
+            until(partial(reports.__contains__, (what, 0)))
+    assert [line for line, _ in reports if line] == [WHAT, "another"]
 
 
-def test_what_is_quick_is_not_told(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_quick_is_not_told(reports: Reports, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "SAID_SECONDS", 1e9)
     with waiting(WHAT):
         thread = telling._reporter._thread
         monkeypatch.setattr(telling, "GAP_SECONDS", 0.0)
     assert thread
     thread.join()
-    assert told == []
+    assert reports == []
 
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_a_compilation_is_told_by_what_it_is_of(
-    told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: bool
+    reports: Reports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: bool
 ) -> None:
     if jit.DISABLED:
         pytest.skip("nothing is compiled")
@@ -70,7 +72,7 @@ def test_a_compilation_is_told_by_what_it_is_of(
 
     assert twice(21) == 42
     kept = "" if plain else f" of My game, once; kept in {tmp_path / 'cache'}"
-    assert (f"compiling the rules{kept}", 0) in told
+    assert (f"compiling the rules{kept}", 0) in reports
 
 
 class Terminal(io.StringIO):
@@ -99,8 +101,8 @@ def test_who_has_set_up_logging_gets_a_record_once_of_what_happens_once(caplog: 
     for line in (WHAT, once):
         for seconds in (0, 4, 0):
             telling._show(line, seconds)
-    told = [("leafwise", "INFO", line) for line in (WHAT, WHAT, once)]
-    assert [(one.name, one.levelname, one.message) for one in caplog.records] == told
+    reports = [("leafwise", "INFO", line) for line in (WHAT, WHAT, once)]
+    assert [(one.name, one.levelname, one.message) for one in caplog.records] == reports
 
 
 SCRIPT = f"""

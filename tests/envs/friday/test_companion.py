@@ -29,11 +29,11 @@ def test_a_game_is_typed_from_the_level_on() -> None:
     following.enter("2")
     assert following.game.options.level == 2
     assert following.question.choices[8].number == 9
-    told = following.enter("10, 3, very ti, raft food, N1")
-    assert "pirate 10" in told
+    answer = following.enter("10, 3, very ti, raft food, N1")
+    assert "pirate 10" in answer
     assert (
         "very tired 0 (stop) (14.3 %), with the raft to the wreck (value 0, 1 free) for food 0 (+1 life) (6.67 %)"
-        in told
+        in answer
     )
     assert following.question.asks == "the hazard that you fight"
     assert following.state is not None

@@ -28,7 +28,7 @@ def test_equal_public_history_gives_equal_rows_and_equal_choices() -> None:
     """What chance does after the history has no effect: the streams differ, and only they."""
     seen: dict[tuple[str, ...], tuple[bytes, int]] = {}
     met = 0
-    own = player("fridai:states=40", GAME)
+    fridai = player("fridai:states=40", GAME)
     for key, start in product(range(6), FRIDAI_POSITIONS.values()):
         state, stream, history = GAME.parse(start), new_stream(key), [start]
         for _ in range(3):
@@ -38,7 +38,7 @@ def test_equal_public_history_gives_equal_rows_and_equal_choices() -> None:
                 after = state.sample(stream)
                 history.append(GAME.text.outcome_name(state.row, after.row, GAME.tables()))
             else:
-                action = own.choose(state)
+                action = fridai.choose(state)
                 met += tuple(history) in seen
                 known = seen.setdefault(tuple(history), (state.row.tobytes(), action))
                 assert known == (state.row.tobytes(), action)
@@ -108,14 +108,14 @@ def test_removal_is_one_step_of_sets() -> None:
     state = GAME.parse(
         "turn=remove phase=green life=9 pirates=P3,P9 points=3 left=S1*2,S2,S3,G1 hazards=W1*2 away=N1 aging=D1"
     )
-    found = SEARCH(state, HiddenDeal(1))
-    assert all(step[-1] == "end" for step in found.scores)
+    result = SEARCH(state, HiddenDeal(1))
+    assert all(step[-1] == "end" for step in result.scores)
     # from the worst: both S1 fit into 3 points, G1 (cost 2) does not any more, S2 does; sets by kind
-    steps = {" ".join(step) for step in found.scores}
+    steps = {" ".join(step) for step in result.scores}
     expected = "end|card0 end|card2 end|card0 card0 end|card0 card1 end|card0 card0 card0 end"
     assert steps == set(expected.split("|"))
     at = state
-    for action in found.actions:
+    for action in result.actions:
         at = at.play(action)
     assert str(at).startswith("turn=hazard")
 
@@ -134,9 +134,9 @@ def test_a_doubling_that_is_worth_nothing_is_played_all_the_same() -> None:
         "turn=target phase=pirates life=16 pirates=P2,P9 fought=P2 discard=S3,W3,W5,G1,D3 away=W1*2 stack=none aging=none "
         "left=S5!,W3,W5!,F5! free=4 uses=4 ability=double acting=left:F5"
     )
-    found = SEARCH(state, HiddenDeal(1))
-    assert (found.actions, found.generated) == (("card0",), 0)
-    assert found.score == state.value(GAME.score("blend"))
+    result = SEARCH(state, HiddenDeal(1))
+    assert (result.actions, result.generated) == (("card0",), 0)
+    assert result.score == state.value(GAME.score("blend"))
 
 
 def test_back_up_is_the_best_of_everything_below() -> None:
@@ -144,11 +144,11 @@ def test_back_up_is_the_best_of_everything_below() -> None:
     state = GAME.parse(FRIDAI_POSITIONS["yellow"])
     cards = HiddenDeal(7)
     search = BestFirst(GAME, 60)
-    found = search(state, cards)
+    result = search(state, cards)
     store = search._tree
     n = int(store.counts[tree.COUNT])
-    assert found.generated == n - 1
-    assert found.expanded == 61
+    assert result.generated == n - 1
+    assert result.expanded == 61
     parents = store.parent[:n].tolist()
     children: dict[int, list[int]] = {}
     for node in range(1, n):
@@ -167,7 +167,7 @@ def test_back_up_is_the_best_of_everything_below() -> None:
 
     for child in children[0]:
         assert int(store.score[child]) == best(child)
-    assert found.score == max(map(best, children[0]))
+    assert result.score == max(map(best, children[0]))
 
 
 def test_the_queue_gives_the_best_first() -> None:
@@ -186,18 +186,18 @@ def test_a_tree_that_fills_up_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     roomy = BestFirst(GAME, 400)(state, HiddenDeal(2))
     tight = BestFirst(GAME, 400)
     tight._tree = tree.make_tree(tree.RESERVE + 200)
-    found = tight(state, HiddenDeal(2))
+    result = tight(state, HiddenDeal(2))
     assert len(tight._tree.parent) > tree.RESERVE + 200
-    assert (found.scores, found.expanded, found.generated) == (roomy.scores, roomy.expanded, roomy.generated)
+    assert (result.scores, result.expanded, result.generated) == (roomy.scores, roomy.expanded, roomy.generated)
 
 
 def test_whole_games() -> None:
     for words in ("fridai:states=30", "fridai:states=30,info=clairvoyant"):
-        own = player(words, GAME)
-        assert isinstance(own, Fridai)
+        fridai = player(words, GAME)
+        assert isinstance(fridai, Fridai)
         for seed in range(2):
             stream = new_stream(seed)
-            dealer = own.dealer(seed)
+            dealer = fridai.dealer(seed)
 
             def settle(state: State, dealer: Any = dealer, stream: Any = stream) -> State:
                 return dealer(state) if dealer else state.settle(stream)
@@ -205,8 +205,8 @@ def test_whole_games() -> None:
             state = settle(GAME.start())
             first = state
             while not state.is_terminal:
-                state = settle(state.play(own.choose(state)))
-            again = own.dealer(seed)
+                state = settle(state.play(fridai.choose(state)))
+            again = fridai.dealer(seed)
             assert again is None or again(GAME.start()) == first
 
 

@@ -30,12 +30,12 @@ VARIANTS: list[dict[str, Any]] = [
 
 def cards_of(row: Any) -> Counter[int]:
     """Counts all cards of a row, wherever they are."""
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for w in (at.STACK, at.DISCARD, at.LEFT, at.LEFT_USED, at.RIGHT, at.RIGHT_USED, at.DOWN):
-        found.update(cards_in(row[w]))
+        counts.update(cards_in(row[w]))
     for name in ("hazards", "away", "aging", "look", "active"):
-        found.update(value(row, name))
-    return found
+        counts.update(value(row, name))
+    return counts
 
 
 def careful(state: State, rng: Random) -> str:
@@ -128,8 +128,8 @@ def test_rewards(reward: str) -> None:
         total += float(value)
     before, after = (Twin(GAME.options).read(str(state)) for state in (start, env.state))
     if reward == "score":  # of a lost game without beaten pirates
-        own = [*after.stack, *after.top, *after.bottom, *after.discard, *(card.name for card in after.table)]
-        points = sum(-5 if name in AGING else TWIN_CARDS[name][0] for name in own)
+        owned = [*after.stack, *after.top, *after.bottom, *after.discard, *(card.name for card in after.table)]
+        points = sum(-5 if name in AGING else TWIN_CARDS[name][0] for name in owned)
         assert total == points - 3 * len(after.hazards + after.away + after.active)
     else:
         left, open_still = (sum(DANGER[name[0]][3] for name in p.hazards + p.away + p.active) for p in (before, after))

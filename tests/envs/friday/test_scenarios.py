@@ -38,11 +38,11 @@ def says(state: State, **words: str) -> None:
 
 def cards(state: State, name: str) -> Counter[str]:
     """Returns a pile by kind."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for part in filter(None, word(state, name).split(",")):
         card, _, n = part.partition("*")
-        found[card] += int(n or 1)
-    return found
+        counts[card] += int(n or 1)
+    return counts
 
 
 def play(state: State, *actions: str, **deal: list[str]) -> State:
@@ -56,19 +56,19 @@ def play(state: State, *actions: str, **deal: list[str]) -> State:
 
 def removals(state: State) -> set[frozenset[str]]:
     """Returns every set of cards that may be removed, by name with a number for copies."""
-    found = set()
+    sets = set()
 
     def follow(at: State, removed: tuple[str, ...]) -> None:
         for name in at.legal_names:
             if name == "end":
-                found.add(frozenset(f"{card}{k}" for card, n in Counter(removed).items() for k in range(n)))
+                sets.add(frozenset(f"{card}{k}" for card, n in Counter(removed).items() for k in range(n)))
             else:
                 after = at.play(name)
                 gone = cards(at, "left") - cards(after, "left")
                 follow(after, (*removed, *gone))
 
     follow(state, ())
-    return found
+    return sets
 
 
 def start(level: int, seed: int = 3) -> State:

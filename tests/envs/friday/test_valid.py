@@ -68,8 +68,8 @@ PIRATE = "phase=pirates active= hazards=none fought=P3"
 def test_what_is_wrong_with_a_text_is_told(words: str, name: str) -> None:
     changed = dict(word.split("=") for word in f"{FIGHT} {words}".split())
     expected, _ = valid.FAULTS[getattr(valid, name) - 1]
-    told = re.escape(f"friday: expected {expected.format(life=22)}, got '")
-    with pytest.raises(ValueError, match=f"^{told}"):
+    message = re.escape(f"friday: expected {expected.format(life=22)}, got '")
+    with pytest.raises(ValueError, match=f"^{message}"):
         GAME.parse(" ".join(f"{name}={value}" for name, value in changed.items() if value))
 
 

@@ -31,13 +31,13 @@ class Board:
     @staticmethod
     def legal_places(T: tables.Tables, part: int, r: int, limit: int) -> list[tuple[int, int]]:
         """Returns the legal top-left cells (x, y) of a part in one rotation, in raster order."""
-        found, (w, h) = [], catalogue.size(part, r)
+        cells, (w, h) = [], catalogue.size(part, r)
         rotation, x, y, left = next_anchor(T, part, r, -1, 0, ZERO)
         while rotation >= 0:
             if rotation == r and contiguous(T.planes, T.grid, x, y, w, h, limit):
-                found.append((int(x), int(y)))
+                cells.append((int(x), int(y)))
             rotation, x, y, left = next_anchor(T, part, r, rotation, y, np.uint64(left))
-        return found
+        return cells
 
     def put(self, name: str, r: int, x: int, y: int) -> None:
         put_part(self.S, ROW, self.T, PART_NUMBERS[name], r, x + MARGIN, y + MARGIN)

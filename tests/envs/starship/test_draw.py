@@ -51,10 +51,10 @@ def test_an_invalid_ship_says_so():
 
 def test_story_and_gallery_have_a_panel_for_each(ship):
     generator = Generator("scout")
-    told = generator.stages(2)
-    assert told[0][0] == "Shape"
-    picture = draw.story(told, columns=7)
-    box = draw.hull_box(told[-1][1])
+    stages = generator.stages(2)
+    assert stages[0][0] == "Shape"
+    picture = draw.story(stages, columns=7)
+    box = draw.hull_box(stages[-1][1])
     assert picture.size[0] >= 7 * (box.right - box.left) * draw.CELL * 0.5
     assert picture.size[1] >= 2 * (box.bottom - box.top) * draw.CELL * 0.5
     ships = [generator.ship(seed) for seed in range(5)]
@@ -72,10 +72,10 @@ def test_captions_of_a_contact_sheet_are_legible_and_whole(scale):
     )
     texts = [shape for shape in drawn.shapes if isinstance(shape, draw.TextShape)]
     for k, ship in enumerate(ships):
-        own = [text for text in texts if (text.x >= drawn.width / 2) == (k == 1)]
-        words = " ".join(" ".join(text.text for text in own).split())
+        of_panel = [text for text in texts if (text.x >= drawn.width / 2) == (k == 1)]
+        words = " ".join(" ".join(text.text for text in of_panel).split())
         assert words == " ".join(" ".join(line for line, _ in draw.footer(ship)).split())
-        for text in own:
+        for text in of_panel:
             assert text.size * scale >= draw.LETTER
             end = text.x + draw.font(text.size).getlength(text.text)
             assert end <= drawn.width / 2 * (k + 1)

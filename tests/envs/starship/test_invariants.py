@@ -75,18 +75,18 @@ def test_an_invalid_attempt_names_its_reasons_and_keeps_every_other_rule():
 
 
 def test_a_doctored_story_is_found_out():
-    told = Generator("scout").stages(3)
-    names = [name for name, _ in told]
+    stages = Generator("scout").stages(3)
+    names = [name for name, _ in stages]
     k = names.index("Fill With Armour")
-    before, after = told[k - 1][1], told[k][1]
+    before, after = stages[k - 1][1], stages[k][1]
     reopened = dataclasses.replace(after, armour=after.armour[1:])
-    assert {fault.rule for fault in check_stages([*told[:k], (names[k], reopened)])} == {"V11", "V12"}
+    assert {fault.rule for fault in check_stages([*stages[:k], (names[k], reopened)])} == {"V11", "V12"}
     closed = min(ShipPlan(after).corridors)
     armour = tuple(sorted({*after.armour, closed}, key=lambda cell: (cell[1], cell[0])))
-    (fault,) = check_stages([*told[:k], (names[k], dataclasses.replace(after, armour=armour))])
+    (fault,) = check_stages([*stages[:k], (names[k], dataclasses.replace(after, armour=armour))])
     assert str(fault) == f"V12: armour {closed} closes a way"
     turned = (before.parts[0]._replace(x=before.parts[0].x + 1), *before.parts[1:])
-    faults = check_stages([*told[: k - 1], (names[k - 1], dataclasses.replace(before, parts=turned))])
+    faults = check_stages([*stages[: k - 1], (names[k - 1], dataclasses.replace(before, parts=turned))])
     assert Broken("V11", "Crew undoes parts") in faults
 
 
@@ -187,9 +187,9 @@ def test_a_hull_carved_away_is_a_reason_and_can_be_drawn():
 def test_carving_takes_cells_and_keeps_one_piece():
     carved = switched(CLASSIC, ["Carve"], True)
     for seed in range(10):
-        told = dict(Generator(carved).stages(seed))
-        assert told["Carve"].stats["hull_area"] < told["Fill Gaps"].stats["hull_area"]
-        assert [fault for fault in check(told["Carve"]) if fault.rule == "V1"] == []
+        stages = dict(Generator(carved).stages(seed))
+        assert stages["Carve"].stats["hull_area"] < stages["Fill Gaps"].stats["hull_area"]
+        assert [fault for fault in check(stages["Carve"]) if fault.rule == "V1"] == []
 
 
 def test_seeds_of_numpy_become_plain():

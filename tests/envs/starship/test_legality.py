@@ -12,19 +12,19 @@ ROW = np.uint64(0)
 
 def test_every_placement_agrees_with_the_twin(board):
     generator = Generator("scout")
-    told = generator.stages(2)
+    stages = generator.stages(2)
     T, S = tables.new_tables(generator.parameters), tables.new_rows(generator.parameters, 1)
     counted = 0
-    for name, ship in told[1:-1:2]:
+    for name, ship in stages[1:-1:2]:
         twin = position_of(ship)
         fill_row(S[0], ship)
         load_planes(S, ROW, T)
         for number, (letter, part) in enumerate(PARTS.items()):
             for r in range(part[2]):
-                found = board.legal_places(T, number, r, 5)
+                cells = board.legal_places(T, number, r, 5)
                 expected = [(x, y) for x in range(24) for y in range(24) if twin.is_legal(letter, r, x, y)]
-                assert sorted(found) == expected, (name, letter, r)
-                counted += len(found)
+                assert sorted(cells) == expected, (name, letter, r)
+                counted += len(cells)
     assert counted > 500
 
 

@@ -143,10 +143,10 @@ def test_stages_run_in_the_order_of_the_list_and_again() -> None:
     order = ["Shape", "Cockpit", "Reactor", "Crew", "Weapons min_score=2 max_score=2", "Thrusters", "Weapons"]
     order += ["Armor part=quarters layers=1", "armour part=bunk", "Add Extra Doors"]
     generator = Generator(listed(*order))
-    told = generator.stages(3)
+    stages = generator.stages(3)
     titles = ["Shape", "Cockpit", "Reactor", "Crew", "Weapons", "Thrusters", "Weapons", "Armour", "Armour"]
-    assert [name for name, _ in told] == [*titles, "Add Extra Doors"]
-    ships = [ship for _, ship in told]
+    assert [name for name, _ in stages] == [*titles, "Add Extra Doors"]
+    ships = [ship for _, ship in stages]
     assert ships[4].stats["weapon_score"] == 2
     assert 3 <= ships[6].stats["weapon_score"] <= 5
     assert ships[6].parts[: len(ships[5].parts)] == ships[5].parts
@@ -159,10 +159,10 @@ def test_stages_run_in_the_order_of_the_list_and_again() -> None:
 
 
 def test_a_finished_ship_has_to_keep_the_last_run() -> None:
-    told = final(listed("Shape", "Weapons min_score=2 max_score=2", "Weapons max_score=9"))
-    assert (told.weapons.min_score, told.weapons.max_score) == (3, 9)
-    assert told.shape.enabled
-    assert not told.cockpit.enabled
+    parameters = final(listed("Shape", "Weapons min_score=2 max_score=2", "Weapons max_score=9"))
+    assert (parameters.weapons.min_score, parameters.weapons.max_score) == (3, 9)
+    assert parameters.shape.enabled
+    assert not parameters.cockpit.enabled
     assert final(SCOUT) == SCOUT
 
 
@@ -197,22 +197,24 @@ def mirrored(ship: Ship) -> float:
     """Returns the share of parts whose mirror image is on the ship too."""
     columns = [x for x, _ in ship.hull_cells]
     axis = min(columns) + max(columns) + 1
-    own = {(part.id, part.x, part.y, part.r) for part in ship.parts}
+    placed = {(part.id, part.x, part.y, part.r) for part in ship.parts}
     turned = {0: 0, 1: 3, 2: 2, 3: 1}
     images = [
         (part.id, axis - part.x - part.size[0], part.y, turned[part.r] if "_" in part.id else part.r)
         for part in ship.parts
         if part.id != "cockpit"
     ]
-    return sum(image in own for image in images) / len(images)
+    return sum(image in placed for image in images) / len(images)
 
 
 def test_symmetrical_presets() -> None:
     generator, plain = Generator("corvette"), Generator("scout")
     ships = [generator.ship(seed) for seed in range(12)]
     assert all(ship.valid and ship.stats["symmetry"] == 1.0 for ship in ships)
-    own, other = (sum(map(mirrored, some)) / 12 for some in (ships, [plain.ship(seed) for seed in range(12)]))
-    assert own > 0.6 > 3 * other
+    mirrored_share, plain_share = (
+        sum(map(mirrored, some)) / 12 for some in (ships, [plain.ship(seed) for seed in range(12)])
+    )
+    assert mirrored_share > 0.6 > 3 * plain_share
     for ship in ships[:3]:
         assert check(ship) == []
         assert check_stages(generator.stages(ship.seed, ship.attempt)) == []

@@ -93,10 +93,10 @@ def test_the_hand_made_builder_makes_the_generators_ships(words: dict[str, Any],
             valid += 1
             assert info["terms"] == {name: ship.stats[name] for name in TERMS}
             assert dump(reported(env.state.row, env.game.tables().ship, options.built, seed)) == dump(ship)
-        found, best = hand_made_ships(env.game, seed, 3)
-        assert found[0] == pytest.approx(total)
-        assert (best.is_terminal, best.returns) == (True, found.max())
-        several += len(set(found)) > 1
+        qualities, best = hand_made_ships(env.game, seed, 3)
+        assert qualities[0] == pytest.approx(total)
+        assert (best.is_terminal, best.returns) == (True, qualities.max())
+        several += len(set(qualities)) > 1
     assert valid > seeds // 4
     assert several
 
@@ -269,16 +269,16 @@ def test_wrong_values_get_one_line(words: dict[str, Any], message: str) -> None:
 
 
 def test_targets_become_what_the_stages_ask_for() -> None:
-    told = with_targets(CLASSIC, {"thrust": 40, "seats": 48, "firepower": {"north": 6, "west": 2}})
-    assert (told.thrusters.min_score, told.thrusters.max_score, told.crew.min_seats) == (40, 40, 48)
-    weapons = told.weapons
+    parameters = with_targets(CLASSIC, {"thrust": 40, "seats": 48, "firepower": {"north": 6, "west": 2}})
+    assert (parameters.thrusters.min_score, parameters.thrusters.max_score, parameters.crew.min_seats) == (40, 40, 48)
+    weapons = parameters.weapons
     assert (weapons.min_score, weapons.max_score) == (8, 8)
     assert [weapons.most_north, weapons.most_east, weapons.most_south, weapons.most_west] == [6, 0, 0, 2]
     assert with_targets(CLASSIC, {}) == CLASSIC
     assert with_targets(CLASSIC, {"firepower": {}}).weapons.max_score == 0
-    assert told.stages.index("Weapons") == told.stages.index("Thrusters") - 1
+    assert parameters.stages.index("Weapons") == parameters.stages.index("Thrusters") - 1
     assert with_targets(CLASSIC, {"firepower": 9}).stages == ()
-    assert isinstance(told, Parameters)
+    assert isinstance(parameters, Parameters)
     assert list(read_targets('{"seats": 3, "thrust": 4}')) == ["thrust", "seats"]
 
 
@@ -324,8 +324,8 @@ def test_the_maps_show_the_ship() -> None:
         for name, expected in cells.items():
             assert {(int(x), int(y)) for y, x in np.argwhere(maps[name])} == set(expected), name
         steps = position.steps(cockpit, 47)
-        found = {(int(x), int(y)): v for (y, x), v in np.ndenumerate(maps["steps_from_cockpit"]) if v < 1}
-        assert found == pytest.approx({c: n / 48 for c, n in steps.items()})
+        shares = {(int(x), int(y)): v for (y, x), v in np.ndenumerate(maps["steps_from_cockpit"]) if v < 1}
+        assert shares == pytest.approx({c: n / 48 for c, n in steps.items()})
         obs, _, over, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
 
 
@@ -334,15 +334,15 @@ def test_a_batch_tells_what_single_environments_tell(mode: str) -> None:
     """The request at every step; quality, terms and reasons at the end of an episode."""
     batch = GameVectorEnv(3, GAME, autoreset_mode=mode)
     singles = SyncVectorEnv([partial(GameEnv, GAME)] * 3, autoreset_mode=AutoresetMode(mode))
-    told: tuple[Any, ...] = batch.reset(seed=2)
-    assert_same(told, singles.reset(seed=2))
+    result: tuple[Any, ...] = batch.reset(seed=2)
+    assert_same(result, singles.reset(seed=2))
     rng, ends = np.random.default_rng(0), 0
     while ends < 4:
-        mask = told[-1]["action_mask"]
+        mask = result[-1]["action_mask"]
         actions = (rng.random(mask.shape) * mask).argmax(axis=1)
-        told = batch.step(actions)
-        assert_same(told, singles.step(actions))
-        ends += int(told[2].sum())
+        result = batch.step(actions)
+        assert_same(result, singles.step(actions))
+        ends += int(result[2].sum())
 
 
 def test_places_are_those_of_the_row_that_is_asked_about() -> None:

@@ -35,8 +35,10 @@ THREESUS = [  # left, right, up, down
 def test_threesus(board, score, depth, counted, values, best, leaves):
     program = Threesus(THREES, score, depth, counted)
     state = THREES.parse(board)
-    found = program.values(state)
-    assert [found[THREES.action(name)] for name in ("left", "right", "up", "down")] == pytest.approx(values, rel=1e-5)
+    action_values = program.values(state)
+    assert [action_values[THREES.action(name)] for name in ("left", "right", "up", "down")] == pytest.approx(
+        values, rel=1e-5
+    )
     assert THREES.actions[program.choose(state)] == best
     assert leaves is None or program.leaves == leaves
 
@@ -55,9 +57,9 @@ def test_threesus(board, score, depth, counted, values, best, leaves):
 def test_nneonneo(board, values, best):
     program = Nneonneo(WINDOW)
     state = WINDOW.parse(board)
-    found = program.values(state)
-    assert [found[a] for a in range(4)] == pytest.approx(values, rel=1e-5)
-    assert WINDOW.actions[max(found, key=found.__getitem__)] == best
+    action_values = program.values(state)
+    assert [action_values[a] for a in range(4)] == pytest.approx(values, rel=1e-5)
+    assert WINDOW.actions[max(action_values, key=action_values.__getitem__)] == best
 
 
 def test_the_cache_is_empty_at_every_search():

@@ -68,17 +68,17 @@ def openness_twin(text: str, empty: int, merge: int, trap: int, twice: int) -> i
     ranks, total = grid(text), 0
     for r in range(4):
         for c in range(4):
-            own = ranks[r][c]
-            if own == 0:
+            rank = ranks[r][c]
+            if rank == 0:
                 total += empty
                 continue
             around = {name: side(ranks, r, c, name) for name in SIDES}
             for other in around.values():
-                total += merge * ((own >= 3 and other == own) or {own, other} == {1, 2})
+                total += merge * ((rank >= 3 and other == rank) or {rank, other} == {1, 2})
             for pair in (("left", "right"), ("up", "down")):
-                walls_in = [around[s] is None or ((around[s] or 0) >= 3 and (around[s] or 0) > own) for s in pair]
+                walls_in = [around[s] is None or ((around[s] or 0) >= 3 and (around[s] or 0) > rank) for s in pair]
                 total += trap * all(walls_in)
-            total += twice * (own >= 3 and own + 1 in around.values())
+            total += twice * (rank >= 3 and rank + 1 in around.values())
     return total
 
 
@@ -90,16 +90,16 @@ def wegner_twin(text: str) -> int:
         return total
     for r in range(4):
         for c in range(4):
-            own, edges = ranks[r][c], (c in (0, 3)) + (r in (0, 3))
+            rank, edges = ranks[r][c], (c in (0, 3)) + (r in (0, 3))
             around = [side(ranks, r, c, name) for name in SIDES]
-            if own == highest:
+            if rank == highest:
                 total += 3 * edges
-            elif own == highest - 1 and highest in around:
+            elif rank == highest - 1 and highest in around:
                 total += 1 + edges
-            elif own == highest - 2:
-                found = [name for name in ("left", "right", "up", "down") if side(ranks, r, c, name) == highest - 1]
-                if found:
-                    y, x = r + SIDES[found[0]][0], c + SIDES[found[0]][1]
+            elif rank == highest - 2:
+                sides = [name for name in ("left", "right", "up", "down") if side(ranks, r, c, name) == highest - 1]
+                if sides:
+                    y, x = r + SIDES[sides[0]][0], c + SIDES[sides[0]][1]
                     total += highest in [side(ranks, y, x, name) for name in SIDES]
     return total
 

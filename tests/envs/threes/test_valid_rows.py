@@ -22,8 +22,8 @@ VARIANTS = [
 
 def rows_of_games(game: leafwise.Game, rng: np.random.Generator, n: int) -> np.ndarray:
     """Returns rows [n, 2] of random games in all stages; some start with high tiles."""
-    found: list[np.ndarray] = []
-    while len(found) < n:
+    rows: list[np.ndarray] = []
+    while len(rows) < n:
         state = game.start()
         if rng.random() < 0.8:
             ranks = rng.integers(0, rng.integers(5, 16), 16) * (rng.random(16) < 0.8)
@@ -32,7 +32,7 @@ def rows_of_games(game: leafwise.Game, rng: np.random.Generator, n: int) -> np.n
             if any(ranks):
                 state = game.parse(typed) if game.options.top != "no_merge_6144" or max(ranks) < 15 else state
         for _ in range(40):
-            found.append(state.row)
+            rows.append(state.row)
             if state.is_terminal:
                 break
             if state.is_chance:
@@ -40,7 +40,7 @@ def rows_of_games(game: leafwise.Game, rng: np.random.Generator, n: int) -> np.n
                 state = outcomes[int(rng.integers(len(outcomes)))]
             else:
                 state = state.play(int(rng.choice(state.legal_actions)))
-    return np.array(found[:n])
+    return np.array(rows[:n])
 
 
 @pytest.mark.parametrize("options", VARIANTS)
@@ -63,8 +63,8 @@ def test_rows_are_valid_whose_text_reads_back(options: dict[str, object]) -> Non
                 np.uint64(rng.integers(int(where.mask) + 1)) << where.shift
             )
             where = fields[rng.integers(len(fields))]
-    found = [bool(rules.is_valid(changed, k, T)) for k in range(len(changed))]
+    are_valid = [bool(rules.is_valid(changed, k, T)) for k in range(len(changed))]
     wanted = [expected(changed, k, T) for k in range(len(changed))]
-    wrong = [text.to_text(row, T) for row, a, b in zip(changed, found, wanted, strict=True) if a != b]
+    wrong = [text.to_text(row, T) for row, a, b in zip(changed, are_valid, wanted, strict=True) if a != b]
     assert not wrong, wrong[:3]
     assert 0.1 < np.mean(wanted) < 0.9

@@ -88,8 +88,8 @@ def test_trees_agree_with_a_plain_walk(model: str) -> None:
         name = state.legal_names[k % len(places)]
         throwing, targets = state.play(name), free(opponent, {places[name], *p.traps})
         if not throwing.is_terminal:
-            found = {f"{c[0]},{c[1]}": -walk.thrown(c, opponent, places[name], p.traps, 3) for c in targets}
-            check(player.values(throwing), found)
+            expected = {f"{c[0]},{c[1]}": -walk.thrown(c, opponent, places[name], p.traps, 3) for c in targets}
+            check(player.values(throwing), expected)
 
 
 def test_p_only_is_no_expectation() -> None:
@@ -298,14 +298,14 @@ def test_the_state_of_a_game_is_not_lost_between_turns(guest: Guests) -> None:
 
 def test_the_process_of_a_program_speaks_the_protocol(tmp_path: Path) -> None:
     (tmp_path / "PlayerAI.py").write_text(GUEST.replace("{trouble}", "if self.turns == 2: return self.pos"))
-    here = ".../12./..#"
+    board = ".../12./..#"
     asked: list[dict[str, object]] = [
         {"ask": "hello", "protocol": 1, "seconds": 60, "else": 1},
         {"ask": "new", "game": "trap", "options": {"size": 3}, "player": 0, "seconds": 60},
         {"ask": "stop"},
     ]
     for fields in ("turn=2", "turn=2 throw", "turn=4", "turn=5"):
-        asked += [{"ask": "position", "state": f"{here} {fields}"}, {"ask": "go", "seconds": 60}]
+        asked += [{"ask": "position", "state": f"{board} {fields}"}, {"ask": "go", "seconds": 60}]
     words = [sys.executable, str(guests.CHILD), str(tmp_path / "PlayerAI.py")]
     lines = "".join(f"{json.dumps(message)}\n" for message in [*asked, {"ask": "quit"}])
     done = subprocess.run(words, input=lines, text=True, capture_output=True, timeout=120)

@@ -27,10 +27,10 @@ def features(state: State, name: str = "sparse") -> list[int]:
 @pytest.mark.parametrize("game", [GAME, GAME.variant(size=3), GAME.variant(size=8), GAME.variant(size=9)], ids=repr)
 def test_each_group_says_what_it_should(game: Game) -> None:
     size, twin = game.options.size, Twin(game.options)
-    found: list[State] = []
+    visited: list[State] = []
     for seed in range(3):
-        walk(game.start(), seed, 60, lambda s: found.append(s) if s.legal_actions else None)
-    for state in Random(1).sample(found, min(40, len(found))):
+        walk(game.start(), seed, 60, lambda s: visited.append(s) if s.legal_actions else None)
+    for state in Random(1).sample(visited, min(40, len(visited))):
         p, F = twin.read(str(state)), features(state)
         throwing, me, other = int(p.due == "throw"), p.players[p.turn % 2], p.players[1 - p.turn % 2]
         assert F[0] == throwing * size**2 + me[0] * size + me[1]
@@ -64,20 +64,25 @@ def test_each_group_says_what_it_should(game: Game) -> None:
 
 def steps_to(twin: Twin, p: Position, start: Cell) -> dict[Cell, int]:
     """Returns how many king steps over free cells lead to each free cell."""
-    found, last = {start: 0}, [start]
+    steps_by_cell, last = {start: 0}, [start]
     while last:
-        last = [d for c in last for d in twin.around(c) if d not in p.traps and d not in p.players and d not in found]
-        found |= dict.fromkeys(last, max(found.values()) + 1)
-    return {cell: steps for cell, steps in found.items() if steps}
+        last = [
+            d
+            for c in last
+            for d in twin.around(c)
+            if d not in p.traps and d not in p.players and d not in steps_by_cell
+        ]
+        steps_by_cell |= dict.fromkeys(last, max(steps_by_cell.values()) + 1)
+    return {cell: steps for cell, steps in steps_by_cell.items() if steps}
 
 
 @pytest.mark.parametrize("game", [GAME, GAME.variant(size=9)], ids=repr)
 def test_reach_says_how_far_both_get_and_what_is_blocked_around_them(game: Game) -> None:
     size, twin = game.options.size, Twin(game.options)
-    found: list[State] = []
+    visited: list[State] = []
     for seed in range(3):
-        walk(game.start(), seed, 60, lambda s: found.append(s) if s.legal_actions else None)
-    for state in Random(2).sample(found, min(40, len(found))):
+        walk(game.start(), seed, 60, lambda s: visited.append(s) if s.legal_actions else None)
+    for state in Random(2).sample(visited, min(40, len(visited))):
         p, F, known = twin.read(str(state)), features(state, "reach"), features(state)
         players = p.players[p.turn % 2], p.players[1 - p.turn % 2]
         first = 4 * size**2
@@ -91,13 +96,13 @@ def test_reach_says_how_far_both_get_and_what_is_blocked_around_them(game: Game)
             first += AROUND
         assert [f - first for f in F[12:-3]] == [f - 4 * size**2 - WINDOWS for f in known[12:]]
         first = game.features["reach"].size(game.options) - (2 - int(p.due == "throw")) * REACHED
-        own, other = (steps_to(twin, p, cell) for cell in players)
+        own_steps, other_steps = (steps_to(twin, p, cell) for cell in players)
         for within, numbers in ((2, 25), (3, 49)):
-            here = [sum(steps <= within for steps in way.values()) for way in (own, other)]
-            assert F[-3 if within == 2 else -2] == first + here[0] * numbers + here[1]
+            counts = [sum(steps <= within for steps in way.values()) for way in (own_steps, other_steps)]
+            assert F[-3 if within == 2 else -2] == first + counts[0] * numbers + counts[1]
             first += numbers**2
         sooner = [
             sum(steps <= 3 and steps < theirs.get(cell, 99) for cell, steps in mine.items())
-            for mine, theirs in ((own, other), (other, own))
+            for mine, theirs in ((own_steps, other_steps), (other_steps, own_steps))
         ]
         assert F[-1] == first + sooner[0] * 49 + sooner[1]

@@ -32,15 +32,15 @@ def test_values_tend_to_the_exact_ones(leaf: str) -> None:
         assert exact is not None
         errors = []
         for depth in (4, 12, 16):
-            found = Search(game, game.score(leaf), depth, all_values=False, deepening=True, star2=True)(state)
-            errors.append(abs(found.value - exact))
+            result = Search(game, game.score(leaf), depth, all_values=False, deepening=True, star2=True)(state)
+            errors.append(abs(result.value - exact))
         assert errors[1] < 0.07 < errors[0]
         assert errors[2] < 0.004
 
 
 def considered(state: State, candidates: str) -> set[str]:
-    found = Search(state.game, state.game.score("is"), 1, candidates=candidates)(state)
-    return set(found.action_values)
+    result = Search(state.game, state.game.score("is"), 1, candidates=candidates)(state)
+    return set(result.action_values)
 
 
 @pytest.mark.parametrize("game", [GAME, GAME.variant(size=9)], ids=repr)
@@ -125,13 +125,13 @@ def test_the_learned_player_answers_any_board(learned: PlayerAI, board: Callable
         learned.setPlayerNum(np.int64(number))  # type: ignore[arg-type]
         cells = crowded(7, traps, rng).split("/")
         places = {mark: (y, x) for y, line in enumerate(cells) for x, mark in enumerate(line)}
-        own, other = places[str(number)], places[str(3 - number)]
-        learned.setPosition(np.array(own))  # type: ignore[arg-type]
+        own_cell, other_cell = places[str(number)], places[str(3 - number)]
+        learned.setPosition(np.array(own_cell))  # type: ignore[arg-type]
         move = learned.getMove(board(cells))
-        free = [c for c in Twin(GAME.options).around(own) if cells[c[0]][c[1]] == "."]
-        assert move in free if free else move == own
+        free = [c for c in Twin(GAME.options).around(own_cell) if cells[c[0]][c[1]] == "."]
+        assert move in free if free else move == own_cell
         target = learned.getTrap(board(cells))
-        assert target not in {own, other}
+        assert target not in {own_cell, other_cell}
         assert 0 <= min(target) <= max(target) < 7
         assert [type(k) for k in (*move, *target)] == [int] * 4
 
@@ -164,9 +164,9 @@ def test_rare_outcomes_are_valued_at_once() -> None:
     assert [at_once.values[a] for a in uncertain] == pytest.approx([shallow.values[a] for a in uncertain])
     exact, none_rare = (Search(GAME, GAME.score(), 3, rare=rare)(state).values for rare in (0.0, 1e-9))
     assert none_rare == pytest.approx(exact)
-    found = Search(GAME, GAME.score(), 3, rare=0.25, candidates="near")(state)
+    result = Search(GAME, GAME.score(), 3, rare=0.25, candidates="near")(state)
     leaf = Search(GAME, GAME.score(), 2, rare=0.25, candidates="near")
-    for action, value in found.values.items():
+    for action, value in result.values.items():
         outcomes = state.play(action).outcomes()  # after the throw the other player acts
         worth = sum(p * (leaf(after).value if p >= 0.25 else after.value(GAME.score())) for p, after in outcomes)
         assert value == pytest.approx(-worth)
@@ -174,5 +174,5 @@ def test_rare_outcomes_are_valued_at_once() -> None:
 
 def test_it_beats_the_course_s_players() -> None:
     for rival in ("course:hard", "course:is"):
-        found = evaluate(GAME, "search:reach,depth=4,candidates=near,star2=1", 16, 900_000, opponent=rival)
-        assert found.mean > 0, rival
+        result = evaluate(GAME, "search:reach,depth=4,candidates=near,star2=1", 16, 900_000, opponent=rival)
+        assert result.mean > 0, rival

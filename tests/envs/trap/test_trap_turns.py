@@ -81,9 +81,9 @@ def test_a_throw_is_searched_on_its_own() -> None:
 
 def test_a_move_that_wins_is_played_without_a_throw() -> None:
     state = GAME.parse("2#...../#....../..1..../......./......./......./.......")
-    found = TurnSearch(GAME, GAME.score(), 2)(state)
-    assert found.value == 1.0
-    assert [GAME.actions[a] for a in found.actions] == ["NW"]
+    result = TurnSearch(GAME, GAME.score(), 2)(state)
+    assert result.value == 1.0
+    assert [GAME.actions[a] for a in result.actions] == ["NW"]
 
 
 def test_its_player_searches_once_a_turn() -> None:
@@ -103,9 +103,9 @@ def test_it_keeps_its_clock_and_is_the_best_player() -> None:
     assert isinstance(leafwise.player("best", SMALL), TurnPlayer)
     search = TurnSearch(SMALL, LEAF, seconds=0.05)
     begun = time.perf_counter()
-    found = search(SMALL.start())
+    result = search(SMALL.start())
     assert time.perf_counter() - begun < 1.0
-    assert 1 < found.depth < 40
+    assert 1 < result.depth < 40
 
 
 OPTIONS = "depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock"

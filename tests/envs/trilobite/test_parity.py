@@ -45,10 +45,10 @@ def test_windows_tell_the_chips_on_their_cells(game: Game) -> None:
     for window, (bit, mask, _, _, _, first) in enumerate(T.windows.tolist()):
         cells = [bit + n for n in range(64) if mask >> n & 1]
         covered |= {frozenset(cells[n : n + int(T.k)]) for n in range(len(cells) - int(T.k) + 1)}
-        for state, found in zip(states, features.tolist(), strict=True):
+        for state, row_features in zip(states, features.tolist(), strict=True):
             one, other = canonical(state)
             digits = [(one >> cell & 1) + 2 * (other >> cell & 1) for cell in cells]
-            assert found[window] == first + sum(digit * 3**n for n, digit in enumerate(digits))
+            assert row_features[window] == first + sum(digit * 3**n for n, digit in enumerate(digits))
     width, height, k = T.width, T.height, int(T.k)
     lines = {
         frozenset((x + n * right) * (height + 1) + y + n * up for n in range(k))
@@ -65,8 +65,8 @@ def test_columns_are_told_apart_by_their_two_lowest_threats(game: Game) -> None:
     states = positions(game, 400)
     features, T = seen(game, states)
     meanings: dict[tuple[int, int], Any] = {}
-    windows, told = len(T.windows), 0
-    for state, found in zip(states, features.tolist(), strict=True):
+    windows, n_owned = len(T.windows), 0
+    for state, row_features in zip(states, features.tolist(), strict=True):
         one, other = (np.uint64(chips) for chips in canonical(state))
         empty = T.board & ~(one | other)
         wins, losses = int(threats(one, empty, T)), int(threats(other, empty, T))
@@ -77,11 +77,11 @@ def test_columns_are_told_apart_by_their_two_lowest_threats(game: Game) -> None:
             pattern = sum((wins >> bit & 1) << n | (losses >> bit & 1) << len(left) + n for n, bit in enumerate(left))
             run = colours[-1] if len(colours) > 1 and colours[-1] == colours[-2] else 0
             meaning = len(left), two_lowest(pattern, len(left)), run
-            feature = found[windows + x] - x * int(T.parity_features[1])
+            feature = row_features[windows + x] - x * int(T.parity_features[1])
             assert meanings.setdefault((0, feature), meaning) == meaning
-            told += bool(meaning[1])
+            n_owned += bool(meaning[1])
     assert len(set(meanings.values())) == len(meanings) > 10
-    assert told > 20
+    assert n_owned > 20
 
 
 def slowly_filled(state: State, T: Any) -> tuple[int, int, int]:
@@ -104,14 +104,14 @@ def slowly_filled(state: State, T: Any) -> tuple[int, int, int]:
         first = mover if first < 0 else first
         if not stops:
             return DRAWN, given_up, first
-        own = [
+        safe = [
             x
             for x, y in stops.items()
             if dangers[mover] >> columns[x][y] & 1 and not dangers[1 - mover] >> columns[x][y] & 1
         ]
-        if not own:
+        if not safe:
             return 2 - mover, given_up, first
-        x = own[0]
+        x = safe[0]
         heights[x], given_up = stops[x] + 1, given_up + 1
         if heights[x] < T.height and dangers[mover] >> columns[x][heights[x]] & 1:
             return 1 + mover, given_up, first
@@ -141,23 +141,23 @@ def test_tactics_are_what_two_plies_of_search_find() -> None:
         own, other = (np.uint64(state.row[k]) for k in (player, 1 - player))
         empty = T.board & ~(own | other)
         mine, theirs = (np.uint64(threats(chips, empty, T)) for chips in (own, other))
-        found = tactics(mine, theirs, np.uint64(landing_cells(own | other, T)))
+        result = tactics(mine, theirs, np.uint64(landing_cells(own | other, T)))
         after = [state.play(a) for a in state.legal_actions]
         wins = [s for s in after if s.is_terminal and s.returns]
-        hold = [
+        holding = [
             s
             for s in after
             if s.is_terminal or not any((r := s.play(a)).is_terminal and r.returns for a in s.legal_actions)
         ]
-        met.add(found)
+        met.add(result)
         if wins:
-            assert found == WINS
-        elif not hold:
-            assert found == LOST
-        elif found == FORCED:
-            assert len(hold) == 1
+            assert result == WINS
+        elif not holding:
+            assert result == LOST
+        elif result == FORCED:
+            assert len(holding) == 1
         else:
-            assert found == QUIET, str(state)
+            assert result == QUIET, str(state)
     assert met == {WINS, LOST, FORCED, QUIET}
 
 

@@ -16,13 +16,13 @@ CELLS = {"6": "1", "7": "2", "8": "3"}
 
 
 def reachable(start: State) -> set[State]:
-    found, todo = {start}, [start]
+    reached, todo = {start}, [start]
     while todo:
         state = todo.pop()
-        after = {state.play(a) for a in state.legal_actions} - found
-        found |= after
+        after = {state.play(a) for a in state.legal_actions} - reached
+        reached |= after
         todo += after
-    return found
+    return reached
 
 
 def test_the_article_s_ratings_and_choice() -> None:

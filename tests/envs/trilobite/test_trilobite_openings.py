@@ -25,13 +25,13 @@ PLIES = 42 - TABLE.left.astype(int)
 
 def position(key: int) -> State:
     """Decodes a key: each column of 7 bits is the mover's chips plus all chips."""
-    own = filled = 0
+    chips = filled = 0
     for column in range(7):
         number = (key >> 7 * column & 127) + 1
         height = number.bit_length() - 1
         filled |= (2**height - 1) << 7 * column
-        own |= (number - 2**height) << 7 * column
-    sides = [own, own ^ filled][:: -1 if filled.bit_count() % 2 else 1]
+        chips |= (number - 2**height) << 7 * column
+    sides = [chips, chips ^ filled][:: -1 if filled.bit_count() % 2 else 1]
     return State(CONNECT_FOUR, np.array(sides, dtype=np.uint64))
 
 
@@ -111,8 +111,8 @@ def test_the_study_goes_on_with_what_is_there(tmp_path: Path, capsys: pytest.Cap
     assert study.main(["--out", str(tmp_path), "--plies", "1", "--lines", "1", "--table-mb", "16"]) == 0
     assert json.loads(capsys.readouterr().out)["positions"] == kept.sum()
     again = openings.read_openings(file)
-    found, known = ((table.keys.tolist(), table.scores.tolist()) for table in (again, TABLE))
-    assert dict(zip(*found, strict=True)).items() <= dict(zip(*known, strict=True)).items()
+    continued, known = ((table.keys.tolist(), table.scores.tolist()) for table in (again, TABLE))
+    assert dict(zip(*continued, strict=True)).items() <= dict(zip(*known, strict=True)).items()
     assert study.main(["--out", str(tmp_path), "--plies", "3", "--lines", "2"]) == 2
     assert "expected 0 <= --plies <= --lines < 14, got 3 and 2" in capsys.readouterr().err
     save_tensors(file, ARRAYS, {**TABLE.about, "k": 5})

@@ -33,9 +33,9 @@ BOARDS = (
 """Board, k, least and most chips."""
 
 
-@pytest.mark.parametrize("told", BOARDS)
-def test_scores_equal_the_twin_s(told: str) -> None:
-    board, *numbers = told.split()
+@pytest.mark.parametrize("line", BOARDS)
+def test_scores_equal_the_twin_s(line: str) -> None:
+    board, *numbers = line.split()
     k, least, most = map(int, numbers)
     game = leafwise.game("trilobite", board=board, k=k)
     solver, twin, rng = TrilobiteSolver(game, 4), Twin(game.options), Random(f"{board} {k}")
@@ -65,10 +65,10 @@ def test_scores_equal_the_twin_s(told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "told", ["3x3 3 0", "3x5 3 0", "4x3 3 1", "4x4 3 1", "4x4 4 0", "5x5 3 1", "5x5 4 0", "7x6 3 1"]
+    "line", ["3x3 3 0", "3x5 3 0", "4x3 3 1", "4x4 3 1", "4x4 4 0", "5x5 3 1", "5x5 4 0", "7x6 3 1"]
 )
-def test_values_of_empty_boards(told: str) -> None:
-    board, k, value = told.split()
+def test_values_of_empty_boards(line: str) -> None:
+    board, k, value = line.split()
     game = leafwise.game("trilobite", board=board, k=int(k))
     assert TrilobiteSolver(game).solve(game.start(), "none").value == int(value)
 
@@ -161,12 +161,12 @@ def test_labels_are_the_solver_s_values_as_far_back_as_a_limit_of_nodes_goes() -
     labels, solver = exact_labels(CONNECT_FOUR, 8), TrilobiteSolver(CONNECT_FOUR, 8)
     array, begins = np.array([state.row for state in states]), np.array(first)
     few, many = labels(array, begins, 1), labels(array, begins, 30_000)
-    for found in (few, many):
+    for scores in (few, many):
         for k, state in enumerate(states):
-            if found[k] == UNKNOWN:
-                assert (found[first[k] : k] == UNKNOWN).all()
+            if scores[k] == UNKNOWN:
+                assert (scores[first[k] : k] == UNKNOWN).all()
             elif str(state).count(".") < 24:
-                assert found[k] == solver.value(state)
+                assert scores[k] == solver.value(state)
     assert 0 < (few != UNKNOWN).sum() < (many != UNKNOWN).sum() < len(states)
     with pytest.raises(ValueError, match="expected a game whose solver can be given a limit of nodes, got 'cassis'"):
         exact_labels(leafwise.game("cassis"), 8)

@@ -160,6 +160,15 @@ def test_python_trains_with_the_options_of_the_command(game: str, given: dict[st
     assert taken == parse_options(selfplay.Config, words, "it")[0]
 
 
+def test_python_trains_a_game_in_its_variant(monkeypatch) -> None:
+    monkeypatch.setattr(selfplay, "train", lambda config: config)
+    connect_four = leafwise.game("trilobite", board="7x6", k=4)
+    assert leafwise.train(connect_four, "selfplay") == leafwise.train("trilobite", "selfplay", variant="board=7x6,k=4")
+    assert leafwise.train(leafwise.game("trilobite"), "selfplay") == leafwise.train("trilobite", "selfplay")
+    with pytest.raises(ValueError, match=r"^expected a game or the option variant, got .* and variant='k=3'$"):
+        leafwise.train(connect_four, "selfplay", variant="k=3")
+
+
 @pytest.mark.parametrize(
     ("method", "given", "message"),
     [

@@ -26,9 +26,9 @@ from twins.solitaire import Twin
 
 @pytest.mark.long
 def test_a_sound_game_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
-    found = leafwise.check_game(coins.GAME, seconds=1, twin=coins.GAME, positions=["1 2 2 0"])
-    assert found.positions > 30
-    assert capsys.readouterr().out == f"{found}\n" == f"ok, {found.positions:,} positions\n"
+    result = leafwise.check_game(coins.GAME, seconds=1, twin=coins.GAME, positions=["1 2 2 0"])
+    assert result.positions > 30
+    assert capsys.readouterr().out == f"{result}\n" == f"ok, {result.positions:,} positions\n"
 
 
 class WrongTwin(Twin):
@@ -84,9 +84,9 @@ class Nested(NamedTuple):
 
 def test_every_array_of_the_tables_is_looked_at() -> None:
     first, second, third = (np.zeros(n) for n in (1, 2, 3))
-    found = list(arrays_of(Nested((first, second), Nested(third, 4))))
-    assert [path for path, _ in found] == ["pair", "pair", "leaf.pair"]
-    assert [array.size for _, array in found] == [1, 2, 3]
+    arrays = list(arrays_of(Nested((first, second), Nested(third, 4))))
+    assert [path for path, _ in arrays] == ["pair", "pair", "leaf.pair"]
+    assert [array.size for _, array in arrays] == [1, 2, 3]
 
 
 # The statistic that compares draws with probabilities sees a small bias, and is seldom alarmed without one.
@@ -113,9 +113,9 @@ def test_the_rarest_kind_of_turn_comes_first() -> None:
     for decisions in (*range(3), *range(3), 5):
         kinds.add(ChanceVisit(row, 1, 3, decisions % 2, decisions, decisions))
     kinds.add(ChanceVisit(row, 1, 1, 0, 7, 7))  # nothing to be counted
-    told = [visit.decisions for visit in iter(kinds.next, None)]
-    assert told[0] == 5
-    assert sorted(told) == [0, 1, 2, 5]
+    decision_counts = [visit.decisions for visit in iter(kinds.next, None)]
+    assert decision_counts[0] == 5
+    assert sorted(decision_counts) == [0, 1, 2, 5]
     assert max(CYCLES) >= 8
 
 
@@ -199,15 +199,15 @@ def test_without_source_it_is_refused_in_one_line(tmp_path: Path) -> None:
 
 def test_a_game_of_a_package_and_its_variants(tmp_path: Path) -> None:
     for game in (leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)):
-        found = checking.origin(game, tmp_path)
-        assert (found["module"], found["attribute"]) == ("leafwise.envs.trilobite", "GAME")
-        assert load(found) == game
+        origin = checking.origin(game, tmp_path)
+        assert (origin["module"], origin["attribute"]) == ("leafwise.envs.trilobite", "GAME")
+        assert load(origin) == game
 
 
 def test_a_game_below_a_name(tmp_path: Path) -> None:
-    found = checking.origin(planted.GAMES["descending"], tmp_path)
-    assert (found["attribute"], found["keys"]) == ("GAMES", ["descending"])
-    assert load(found) is planted.GAMES["descending"]
+    origin = checking.origin(planted.GAMES["descending"], tmp_path)
+    assert (origin["attribute"], origin["keys"]) == ("GAMES", ["descending"])
+    assert load(origin) is planted.GAMES["descending"]
 
 
 def test_a_game_that_no_name_holds_is_refused(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
 def ran(folder: Path, *command: str, **environment: str) -> tuple[str, str]:
     """Returns what a process prints, and its warnings, that finds modules in a folder and has its cache there."""
-    own = {"LEAFWISE_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
-    return forked.ran(*command, **{**own, **environment})
+    defaults = {"LEAFWISE_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    return forked.ran(*command, **{**defaults, **environment})
 
 
 def write_source(file: Path, source: str) -> None:
@@ -112,8 +112,8 @@ print(sum(rules.between._cache_hits.values()), sum(rules.between._cache_misses.v
 
 
 def test_what_is_only_copied_has_no_machine_code_and_is_kept_for_other_callers(tmp_path: Path) -> None:
-    for caller, told in ("outer", ["30.0", "CopiedLibrary", "0 1"]), ("another", ["-7.0", "CopiedLibrary", "1 0"]):
-        assert run_rules(tmp_path, COPY.replace("CALLER", repr(caller))) == told
+    for caller, expected in ("outer", ["30.0", "CopiedLibrary", "0 1"]), ("another", ["-7.0", "CopiedLibrary", "1 0"]):
+        assert run_rules(tmp_path, COPY.replace("CALLER", repr(caller))) == expected
 
 
 TWICE = """
@@ -420,8 +420,10 @@ with event.install_recorder("numba:compile") as recorder:
 def compiled(tmp_path: Path, cache: Path, *most: str) -> tuple[list[str], list[str]]:
     """Runs a process that compiles a function; returns its answer, how many functions it compiled, and its warnings."""
     write_source(tmp_path / "script.py", COMPILE)
-    told, warned = ran(tmp_path, str(tmp_path / "script.py"), *most, LEAFWISE_CACHE_DIR=str(cache))
-    return told.split(), [line.partition("UserWarning: ")[2] for line in warned.splitlines() if "UserWarning" in line]
+    printed, warned = ran(tmp_path, str(tmp_path / "script.py"), *most, LEAFWISE_CACHE_DIR=str(cache))
+    return printed.split(), [
+        line.partition("UserWarning: ")[2] for line in warned.splitlines() if "UserWarning" in line
+    ]
 
 
 OUTSIDE = """
@@ -504,9 +506,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_the_package_is_read_once_a_process(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, other = (PACKAGE / "envs/threes" / name for name in ("rules.py", "scores.py"))
-    found = cache_folder(first, "a")
-    assert found is not None
-    assert found.parent == cache
+    first_folder = cache_folder(first, "a")
+    assert first_folder is not None
+    assert first_folder.parent == cache
     read: list[Path] = []
 
     def rglob(folder: Path, pattern: str) -> Iterator[Path]:
@@ -514,8 +516,8 @@ def test_the_package_is_read_once_a_process(cache: Path, monkeypatch: pytest.Mon
         return iter(())
 
     monkeypatch.setattr(Path, "rglob", rglob)
-    assert cache_folder(other, "a") == found
-    assert cache_folder(first, "b") not in (found, None)
+    assert cache_folder(other, "a") == first_folder
+    assert cache_folder(first, "b") not in (first_folder, None)
     assert read == []
     cache_folder(PACKAGE / "envs/trap/rules.py", "a")
     assert read == [PACKAGE / "envs/trap"]
@@ -526,12 +528,12 @@ def test_a_game_outside_the_package_that_was_edited_has_another_folder(cache: Pa
     room.mkdir()
     (room / "__init__.py").write_text("")
     (room / "rules.py").write_text("x = 1\n")
-    found = [cache_folder(room / "__init__.py", "a")]
+    folders = [cache_folder(room / "__init__.py", "a")]
     (room / "rules.py").write_text("x = 2\n")
     os.utime(room / "rules.py", (5, 5))
-    found += [cache_folder(room / "__init__.py", "a") for _ in range(2)]
-    assert found[0] != found[1] == found[2]
-    assert cache_folder(PACKAGE / "envs/threes/rules.py", "a") not in found
+    folders += [cache_folder(room / "__init__.py", "a") for _ in range(2)]
+    assert folders[0] != folders[1] == folders[2]
+    assert cache_folder(PACKAGE / "envs/threes/rules.py", "a") not in folders
 
 
 # Compilation by numba's own means: under a version that linking was not tested with, and where it is asked for.
@@ -591,10 +593,10 @@ print(everything.ask("dice", fast=True))
 def test_a_numba_that_linking_does_not_know_compiles_plainly_with_one_warning(
     before: str, plain: str, reason: str, tmp_path: Path
 ) -> None:
-    answer, told = ran(tmp_path, "-c", before + SUM)
+    answer, warned = ran(tmp_path, "-c", before + SUM)
     assert answer == f"{plain} True True"
-    assert told.count("UserWarning") == bool(reason)
-    assert reason in told
+    assert warned.count("UserWarning") == bool(reason)
+    assert reason in warned
 
 
 def test_plain_compilation_can_be_asked_for(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from leafwise.search import Search
 
 
 def test_a_variant_in_use_is_not_made_anew_and_that_of_another_game_is_another() -> None:
-    found = SOLITAIRE.variant(copies=2)
-    assert found.variant(copies=2) is SOLITAIRE.variant(copies=2) is found
-    assert found.variant(**SOLITAIRE.defaults) is SOLITAIRE
+    variant = SOLITAIRE.variant(copies=2)
+    assert variant.variant(copies=2) is SOLITAIRE.variant(copies=2) is variant
+    assert variant.variant(**SOLITAIRE.defaults) is SOLITAIRE
     assert replace(SOLITAIRE, title="other").variant(copies=2).title == "other"
 
 
@@ -249,8 +249,8 @@ def test_a_text_that_is_no_row_is_refused(text: str, expected: str) -> None:
 
 @pytest.mark.long
 def test_it_is_searched_to_the_end() -> None:
-    found = Search(GAME, GAME.score(), depth=7)(GAME.start())
-    assert (found.name, found.value) == ("2", 1.0)  # three of seven: four are lost
+    result = Search(GAME, GAME.score(), depth=7)(GAME.start())
+    assert (result.name, result.value) == ("2", 1.0)  # three of seven: four are lost
     assert Search(GAME, GAME.score(), depth=1)(GAME.start()).value == 0.0
 
 
@@ -285,10 +285,10 @@ TOGETHER = Speed(sibling_values=sibling_values)
     [
         ({"low": 0.0}, "expected low and high or neither, got one of them"),
         ({"value": None}, "expected a value, a batch or both, got none"),
-        ({"speed": TOGETHER, "to_go": True}, "that is not to_go, got a value that is to_go"),
+        ({"speed": TOGETHER, "to_go": True}, "expected a value without to_go for sibling_values, got to_go"),
         (
             {"speed": TOGETHER, "value": None, "batch": lambda rows, T: rows[:, 0]},
-            "expected a value for sibling_values that is not to_go, got none",
+            "expected a value without to_go for sibling_values, got none",
         ),
     ],
 )

@@ -251,24 +251,24 @@ def answers(state: State) -> list[Any]:
 
 def states(game: Game) -> list[State]:
     rng, state, stream = Random(2), game.start(), new_stream(5)
-    found: list[State] = []
-    while not state.is_terminal and len(found) < 60:
+    visited: list[State] = []
+    while not state.is_terminal and len(visited) < 60:
         state = state.sample(stream) if state.is_chance else state.play(rng.choice(state.legal_actions))
-        found.append(state)
-    return found
+        visited.append(state)
+    return visited
 
 
 @pytest.mark.parametrize("game", [SCRIBBLING, leafwise.game("starship")], ids=["plug-in", "starship"])
 def test_threads_answer_alike(game: Game) -> None:
-    found = states(game)
-    expected = [answers(state) for state in found]
-    again = (200 if game is SCRIBBLING else 6) * [State.unchecked(game, state.row) for state in found]
+    visited = states(game)
+    expected = [answers(state) for state in visited]
+    again = (200 if game is SCRIBBLING else 6) * [State.unchecked(game, state.row) for state in visited]
     with ThreadPoolExecutor(THREADS) as pool:
         got = list(pool.map(lambda k: answers(State.unchecked(game, again[k].row)), range(len(again))))
-    wrong = sum(answer != expected[k % len(found)] for k, answer in enumerate(got))
+    wrong = sum(answer != expected[k % len(visited)] for k, answer in enumerate(got))
     assert wrong == 0, f"{wrong} of {len(got)} answers are wrong"
-    parsed = list(pool_map(game, [str(state) for state in found]))
-    assert parsed == found
+    parsed = list(pool_map(game, [str(state) for state in visited]))
+    assert parsed == visited
 
 
 def pool_map(game: Game, texts: list[str]) -> list[State]:
@@ -280,6 +280,12 @@ def pool_map(game: Game, texts: list[str]) -> list[State]:
 def test_a_game_without_scratch_has_one_set_of_tables() -> None:
     with ThreadPoolExecutor(1) as pool:
         tables = pool.submit(lambda: nim.GAME.thread_tables).result()
-        own = pool.submit(lambda: SCRIBBLING.thread_tables).result()
+        tables_of_thread = pool.submit(lambda: SCRIBBLING.thread_tables).result()
     assert tables is nim.GAME.thread_tables
-    assert own.sums is not SCRIBBLING.thread_tables.sums
+    assert tables_of_thread.sums is not SCRIBBLING.thread_tables.sums
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "x", None, True])
+def test_a_game_starts_with_a_whole_number_of_64_bits(seed: object) -> None:
+    with pytest.raises(leafwise.UserError, match=r"^expected a seed of 0 to 2\*\*64 - 1, got "):
+        leafwise.game("cassis").new(seed)  # type: ignore[arg-type]

@@ -135,13 +135,13 @@ def test_before_reset_pettingzoo_says_so() -> None:
 
 
 def test_a_step_after_the_end_is_told_of_as_pettingzoo_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(EnvLogger, "warn_step_after_terminated_truncated", lambda: told.append("step"))
+    warnings: list[str] = []
+    monkeypatch.setattr(EnvLogger, "warn_step_after_terminated_truncated", lambda: warnings.append("step"))
     env = leafwise.envs.aec("threes")
     play(env, 2)
-    assert (env.agents, told) == ([], [])
+    assert (env.agents, warnings) == ([], [])
     env.step(0)
-    assert told == ["step"]
+    assert warnings == ["step"]
 
 
 WHOLE = [np.array(1), np.int8(1), np.uint64(1), torch.tensor(1), 1]
@@ -172,9 +172,9 @@ def test_an_action_is_a_whole_number_of_any_type_in_every_environment(kind: str)
     for action in NO_ACTIONS:
         with pytest.raises(
             ValueError, match=r"^threes: expected (an action id|an action in 0..3|1 action ids)"
-        ) as told:
+        ) as error:
             env.step([action] if kind == "batch" else action)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(error.value)
         assert position(env) == str(leafwise.game("threes").new(3))
 
 

@@ -44,40 +44,40 @@ def cases(kind: Kind) -> list[Any]:
     return [pytest.param(name, copied, id=f"{name}-{how}") for name in names_of(kind) for how, copied in COPIES.items()]
 
 
-def plain(told: Any) -> Any:
+def plain(result: Any) -> Any:
     """Returns what an environment returned as texts and lists, which can be compared."""
-    if isinstance(told, dict):
-        return {key: plain(value) for key, value in told.items()}
-    if isinstance(told, (tuple, list)):
-        return [plain(value) for value in told]
-    return plain(told.tolist()) if isinstance(told, np.ndarray) else told
+    if isinstance(result, dict):
+        return {key: plain(value) for key, value in result.items()}
+    if isinstance(result, (tuple, list)):
+        return [plain(value) for value in result]
+    return plain(result.tolist()) if isinstance(result, np.ndarray) else result
 
 
 def story(env: Any, n: int = 1) -> list[Any]:
     """Returns all that an environment returns from eight seeds, also for illegal actions; n environments of a batch."""
-    random, told = np.random.default_rng(0), []
+    random, results = np.random.default_rng(0), []
     for seed in range(8):
-        told.append(env.reset(seed=seed))
+        results.append(env.reset(seed=seed))
         for _ in range(6):
             actions = random.integers(env.action_space.nvec if n > 1 else env.action_space.n)
-            told.append(env.step(actions))
-            told.append(env.render())
-            if n == 1 and (told[-2][2] or told[-2][3]):
+            results.append(env.step(actions))
+            results.append(env.render())
+            if n == 1 and (results[-2][2] or results[-2][3]):
                 break
-    return list(plain(told))
+    return list(plain(results))
 
 
 def turns(env: Any) -> list[Any]:
     """Returns all that PettingZoo's view returns from eight seeds."""
-    random, told = np.random.default_rng(0), []
+    random, results = np.random.default_rng(0), []
     for seed in range(8):
         env.reset(seed=seed)
         for _ in range(6):
             if env.terminations[env.agent_selection]:
                 break
             env.step(int(random.integers(env.action_space(env.agent_selection).n)))
-            told.append([env.agent_selection, env.rewards, env.terminations, env.infos, env.render(), env.last()])
-    return list(plain(told))
+            results.append([env.agent_selection, env.rewards, env.terminations, env.infos, env.render(), env.last()])
+    return list(plain(results))
 
 
 def check_copies(make: Callable[..., Any], tell: Callable[[Any], Any], name: str, copied: Callable[[Any], Any]) -> None:
@@ -85,11 +85,11 @@ def check_copies(make: Callable[..., Any], tell: Callable[[Any], Any], name: str
     game, value = ANOTHER[name]  # a new keyword needs an entry
     env = make(game, **{name: value})
     fresh = copied(env)
-    told = tell(env)
-    assert tell(fresh) == told
-    assert tell(copied(env)) == told  # of one that has been in use
-    assert tell(copied(copied(env))) == told
-    assert tell(make(game)) != told
+    results = tell(env)
+    assert tell(fresh) == results
+    assert tell(copied(env)) == results  # of one that has been in use
+    assert tell(copied(copied(env))) == results
+    assert tell(make(game)) != results
 
 
 @pytest.mark.parametrize(("name", "copied"), cases("single"))
@@ -143,12 +143,12 @@ def test_copies_go_on_alike_from_the_middle_of_a_game(make: Callable[[], Any], h
     assert plain(env.get_state()) == plain(position)
     for _ in range(40):
         actions = legal()
-        told = env.step(actions)
-        ended = is_single and told[2]
-        story.append((actions, plain(told), plain(env.reset()) if ended else None))
+        result = env.step(actions)
+        ended = is_single and result[2]
+        story.append((actions, plain(result), plain(env.reset()) if ended else None))
     assert plain(twin.get_state()) == plain(position)  # the copy has not moved along
-    for actions, told, begun in story:
-        assert plain(twin.step(actions)) == told
+    for actions, result, begun in story:
+        assert plain(twin.step(actions)) == result
         assert begun is None or plain(twin.reset()) == begun
     assert plain(twin.reset()) == plain(env.reset())  # the stream went along
     assert plain(twin.reset(seed=9)) == plain(env.reset(seed=9))

@@ -49,13 +49,13 @@ def boxed(obs: Observation) -> np.ndarray[Any, Any]:
 def play_episode(env: GameEnv, random: np.random.Generator, **reset: Any) -> list[tuple[Any, ...]]:
     """Plays random legal actions to the end; returns the result of every call, arrays as bytes."""
     obs, info = env.reset(**reset)
-    told: list[tuple[Any, ...]] = [(boxed(obs).tobytes(), info["action_mask"].tobytes())]
+    steps: list[tuple[Any, ...]] = [(boxed(obs).tobytes(), info["action_mask"].tobytes())]
     terminated = False
     while not terminated:
         action = random.choice(np.flatnonzero(info["action_mask"]))
         obs, reward, terminated, truncated, info = env.step(action)
-        told.append((boxed(obs).tobytes(), reward, terminated, truncated, info["action_mask"].tobytes()))
-    return told
+        steps.append((boxed(obs).tobytes(), reward, terminated, truncated, info["action_mask"].tobytes()))
+    return steps
 
 
 @pytest.mark.parametrize("env_id", [name for name in gym.registry if name.startswith("leafwise/")])
@@ -122,28 +122,28 @@ def test_the_mask_stands_in_the_observation_under_the_names_asked_for(names: dic
     for env in (made, gym.make(made.spec)):  # type: ignore[arg-type]
         plain = GameEnv("trilobite")
         steps: list[Any] = [(env.reset(seed=3), plain.reset(seed=3)), (env.step(2), plain.step(2))]
-        for (seen, *_, info), (own, *_, told) in steps:
+        for (seen, *_, info), (plain_obs, *_, plain_info) in steps:
             assert env.observation_space.contains(seen)
             assert list(seen) == [first, second]
-            assert (seen[first] == own).all()
-            assert (seen[second] == told["action_mask"]).all()
-            assert (info["action_mask"] == told["action_mask"]).all()
+            assert (seen[first] == plain_obs).all()
+            assert (seen[second] == plain_info["action_mask"]).all()
+            assert (info["action_mask"] == plain_info["action_mask"]).all()
 
 
 def test_score_sums_to_the_return() -> None:
     env = GameEnv("threes")
     for seed in range(3):
         story = play_episode(env, np.random.default_rng(seed), seed=seed)
-        assert sum(told[1] for told in story[1:]) == env.state.returns > 0
+        assert sum(step[1] for step in story[1:]) == env.state.returns > 0
 
 
 def test_other_rewards() -> None:
     survival, merges, score = (GameEnv("threes", reward=name) for name in ("survival", "merges", "score"))
     story = play_episode(survival, np.random.default_rng(0), seed=0)
-    assert [told[1] for told in story[1:]] == [1.0] * (len(story) - 1)
+    assert [step[1] for step in story[1:]] == [1.0] * (len(story) - 1)
     merged = play_episode(merges, np.random.default_rng(0), seed=0)
     scored = play_episode(score, np.random.default_rng(0), seed=0)
-    assert [told[0] for told in merged] == [told[0] for told in scored] == [told[0] for told in story]
+    assert [step[0] for step in merged] == [step[0] for step in scored] == [step[0] for step in story]
     # a step's score is its merges and the points of the tile that enters: 3 for a 3 or (6, 12, ...) a bonus
     entered = {a[1] - b[1] for a, b in zip(scored[1:], merged[1:], strict=True)}
     assert {0.0, 3.0} <= entered <= {0.0, 3.0, 9.0, 27.0}
@@ -366,8 +366,8 @@ def test_signatures_and_options_are_the_same(which: str) -> None:
     call, kind = SIGNATURES[which]
     keywords = [p for p in inspect.signature(call).parameters.values() if p.kind is p.KEYWORD_ONLY]
     types = types_of(EnvOptions)
-    told = [(one.name, types[one.name], one.default) for one in fields_of(kind)]
-    assert [(p.name, p.annotation, p.default) for p in keywords] == told
+    options = [(one.name, types[one.name], one.default) for one in fields_of(kind)]
+    assert [(p.name, p.annotation, p.default) for p in keywords] == options
 
 
 def test_every_option_is_explained() -> None:

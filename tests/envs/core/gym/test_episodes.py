@@ -356,9 +356,9 @@ def test_steps_are_counted_as_gymnasiums_own_wrapper_counts_them() -> None:
     assert isinstance(batch, GameVectorEnv)
     singles = gym.make_vec("leafwise/Threes-v0", num_envs=3, vectorization_mode="sync", max_episode_steps=20)
     random = np.random.default_rng(0)
-    told, theirs = batch.reset(seed=1), singles.reset(seed=1)
-    assert_same(told, theirs)
-    cut, masks = 0, told[1]["action_mask"]
+    ours, theirs = batch.reset(seed=1), singles.reset(seed=1)
+    assert_same(ours, theirs)
+    cut, masks = 0, ours[1]["action_mask"]
     for _ in range(100):
         actions = (random.random(masks.shape) * masks).argmax(axis=1)
         step = batch.step(actions)
@@ -381,11 +381,11 @@ def test_disabled_waits_for_a_reset() -> None:
     again: list[Any] = [env.reset(seed=[4, 5, None], options={"reset_mask": first.copy()}) for env in (batch, singles)]
     assert_same(again[0], again[1])
     for _ in range(2):
-        told = batch.step(batch.action_masks().argmax(axis=1))
-    assert told[3].tolist() == [False, True, False]
+        result = batch.step(batch.action_masks().argmax(axis=1))
+    assert result[3].tolist() == [False, True, False]
     with pytest.raises(ValueError, match=r"^threes: expected reset\(\) before step\(\) in environment 1"):
         batch.step(batch.action_masks().argmax(axis=1))
-    batch.reset(options={"reset_mask": told[3]})
+    batch.reset(options={"reset_mask": result[3]})
     batch.step(batch.action_masks().argmax(axis=1))
 
 

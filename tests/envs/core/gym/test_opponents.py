@@ -138,13 +138,13 @@ def test_a_player_with_a_stream_draws_from_the_environment() -> None:
 
 
 def test_an_opponent_that_cannot_be_copied_is_named() -> None:
-    own = GameEnv("trilobite", opponent=lambda state: state.legal_actions[0])
-    own.reset(seed=0)
+    env = GameEnv("trilobite", opponent=lambda state: state.legal_actions[0])
+    env.reset(seed=0)
     for copied in (copy.deepcopy, pickle.dumps):
         with pytest.raises(
             ValueError, match=r"^trilobite: expected an opponent that can be pickled, or named by a text, "
         ):
-            copied(own)
+            copied(env)
 
 
 def test_an_illegal_opponent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,16 +50,16 @@ def test_a_batch_equals_single_environments(mode: AutoresetMode, game: leafwise.
         # mostly legal, for long episodes; sometimes not, for illegal ones
         weights = masks if random.random() < 0.9 else np.ones_like(masks)
         actions = (random.random(masks.shape) * weights).argmax(axis=1)
-        told = batch.step(actions)
-        assert_same(told, singles.step(actions))
-        masks = told[4]["action_mask"]
-        ends += told[2] | told[3]
+        result = batch.step(actions)
+        assert_same(result, singles.step(actions))
+        masks = result[4]["action_mask"]
+        ends += result[2] | result[3]
     for _ in range(
         130 if keywords.get("illegal", "noop") == "noop" and game is THREES else 0
     ):  # each always does the same
-        told = batch.step(np.arange(n) % 4)
-        assert_same(told, singles.step(np.arange(n) % 4))
-        cut += told[3].sum()
+        result = batch.step(np.arange(n) % 4)
+        assert_same(result, singles.step(np.arange(n) % 4))
+        cut += result[3].sum()
     assert cut or keywords.get("illegal") or game is not THREES
     assert_same(batch.reset(), singles.reset())  # without a seed the streams go on
     assert_same(batch.reset(seed=[4, None, 4, 1, None]), singles.reset(seed=[4, None, 4, 1, None]))

@@ -215,12 +215,12 @@ def test_the_last_observation_is_the_agents(game: leafwise.Game, keywords: dict[
 def last_observations(batch: GameVectorEnv, actions: list[list[int]]) -> list[NDArray[Any]]:
     """Returns the last observation of the first episode of each environment of a batch that takes these actions."""
     adapter = Sb3VecEnv(batch) if batch.autoreset_mode.name == "SAME_STEP" else None
-    found: dict[int, NDArray[Any]] = {}
+    observations: dict[int, NDArray[Any]] = {}
     for k in range(max(map(len, actions))):
         taken = np.array(
             [
-                own[k] if k < len(own) else int(mask.argmax())
-                for own, mask in zip(actions, batch.action_masks(), strict=True)
+                action_list[k] if k < len(action_list) else int(mask.argmax())
+                for action_list, mask in zip(actions, batch.action_masks(), strict=True)
             ]
         )
         if adapter is not None:
@@ -232,8 +232,8 @@ def last_observations(batch: GameVectorEnv, actions: list[list[int]]) -> list[ND
             if batch.autoreset_mode.name == "DISABLED" and last:
                 batch.reset(options={"reset_mask": terminated | truncated})
         for e, seen in last.items():
-            found.setdefault(int(e), np.array(seen))
-    return [found[e] for e in range(batch.num_envs)]
+            observations.setdefault(int(e), np.array(seen))
+    return [observations[e] for e in range(batch.num_envs)]
 
 
 @pytest.mark.parametrize("game", [GAMES[0], dice.GAME], ids=repr)
@@ -244,14 +244,14 @@ def test_recorded_players_see_their_own_side(game: leafwise.Game) -> None:
     arrays, end = dataset.arrays, 0
     assert len(arrays["final_observations"]) == arrays["terminations"].sum() > 6
     for number in range(6):
-        own = np.flatnonzero(arrays["games"] == number)
+        of_game = np.flatnonzero(arrays["games"] == number)
         stream = new_stream(number)
         state = game.start().settle(stream)
-        for n in own:
+        for n in of_game:
             assert arrays["observations"][n].tolist() == view(state, int(arrays["players"][n]))
             state = state.play(int(arrays["actions"][n])).settle(stream)
         assert state.is_terminal
-        for n in own[arrays["terminations"][own]]:
+        for n in of_game[arrays["terminations"][of_game]]:
             assert arrays["final_observations"][end].tolist() == view(state, int(arrays["players"][n]))
             end += 1
 
@@ -370,12 +370,12 @@ def test_every_number_has_a_name(name: str, short: str) -> None:
         space, labels = variant.observation_space(view), variant.view(view).labels
         assert labels is not None
         boxes: Any = dict(space.items()) if hasattr(space, "items") else {"": space}
-        told = labels(variant.options)
-        assert set(told) == set(boxes)
+        label_groups = labels(variant.options)
+        assert set(label_groups) == set(boxes)
         for key, box in boxes.items():
-            found = [name for group in told[key] for name in group.names]
-            assert len(found) == len(set(found)) == box.shape[0]
-            assert all(group.meaning for group in told[key])
+            label_names = [name for group in label_groups[key] for name in group.names]
+            assert len(label_names) == len(set(label_names)) == box.shape[0]
+            assert all(group.meaning for group in label_groups[key])
 
 
 THREES = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"

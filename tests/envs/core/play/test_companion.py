@@ -39,8 +39,8 @@ CARDS = tuple(
     ],
 )
 def test_a_choice_is_typed_by_name_number_or_first_letters(typed: str, name: str | None) -> None:
-    found = chosen(CARDS, typed.split())
-    assert (found and found.name) == name
+    choice = chosen(CARDS, typed.split())
+    assert (choice and choice.name) == name
 
 
 def test_what_may_mean_several_is_refused() -> None:

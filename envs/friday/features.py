@@ -18,6 +18,7 @@ The number of abilities used (`uses`), the order of known cards at the bottom an
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
@@ -187,8 +188,8 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         names = tuple(f"{pile} {kind}" for kind in kinds)
         return Labels(names, f"how many cards of the kind are {where}", f"kinds {kinds[0]} to {kinds[-1]}")
 
-    def known(place: str, n: int, what: str) -> Labels:
-        return Labels(tuple(f"{place} {k + 1}" for k in range(n)), f"number of the kind + 1 of each {what}; else 0")
+    def known(names: Iterable[str], what: str) -> Labels:
+        return Labels(tuple(names), f"number of the kind + 1 of each {what}; else 0")
 
     return {
         "": (
@@ -196,10 +197,15 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             counts("hazard stack", hazards, "in the hazard stack"),
             counts("hazard discard", hazards, "in the hazard discard"),
             counts("aging pile", aging, "in the aging pile"),
-            known("bottom", 7, "card at the bottom of the stack, in the order of drawing, if the card is known"),
-            known("top", 3, "card on top of the stack, in the order of drawing, if the card is known"),
-            known("looked at", 3, "card that an ability looks at"),
-            known("hazard", 2, "hazard that lies open"),
+            known(
+                (f"bottom {k + 1}" for k in range(7)),
+                "card at the bottom of the stack, in the order of drawing, if it is known",
+            ),
+            known(
+                (f"top {k + 1}" for k in range(3)), "card on top of the stack, in the order of drawing, if it is known"
+            ),
+            known((f"looked at {k + 1}" for k in range(3)), "card that an ability looks at"),
+            known(("first hazard", "second hazard"), "hazard that lies open"),
             Labels(
                 tuple(f"doubled {k + 1}" for k in range(6)),
                 "number of the kind + 1 of a doubled card, else 0",

@@ -93,7 +93,7 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "",
         "- `hand` is the generator's own choice of places. `best:N` builds N such ships and keeps the best.",
         "- `build:LEAF` never moves a placed part. It looks two placements ahead (one with `depth=1`), and knows only",
-        "  the requests in sight. It values ships with the [leaf](../../docs/terms.md#leaf): `hopeful` is hand-made, "
+        "  the requests in sight. It values ships with the [leaf](../../../docs/terms.md#leaf): `hopeful` is hand-made, "
         "and `learned` is the",
         "  network of the package, one for all presets. With `heat` it draws the places of cockpit and reactor at",
         "  random among places of about the same value.",

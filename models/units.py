@@ -60,8 +60,8 @@ class Units:
     """Largest difference between predicted and observed mean in ten equal groups of positions, from games not used for the fit. If
     the numbers are scores it is a share of the observed mean."""
     fitted: Mapping[str, Any] = field(default_factory=dict)
-    """How it was fitted: `games`, `first_seed`, `depth`, `plies` (maximum number of random first moves), and `variants`, the rule
-    options of each that are not the defaults (if missing, those of the model's file)."""
+    """How it was fitted: `games`, `first_seed`, `depth`, `plies` (maximum number of random first moves), and `variants`: for each
+    variant the rule options that are not the defaults (if missing, those of the model's file)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):

@@ -395,9 +395,9 @@ class MctsOptions(BaseOptions):
     """Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
 
     "policy": the evaluator's own policy; one call returns value and policy (the default for networks that have both). "values":
-    the actions of a new node are valued one ply deep, which costs a leaf or more for each (the default for other evaluators).
-    "uniform": one leaf a simulation, all actions alike (evaluators without a compiled value, and roll-outs). A function: (rows
-    [n, width], T) -> float [n, game.max_actions], at least 0.
+    the search values every action of a new node one ply deep, with one leaf or more for each (the default for other evaluators).
+    "uniform": all actions are alike, and a simulation values one leaf (the default for evaluators without a compiled value, and
+    for roll-outs). A function: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
     """
     temperature: Annotated[float, Range(0, above=True, below=True)] = option(0.4)
     """Temperature of the prior "values", a softmax over the one-ply values of a node after they are scaled to 0 to 1."""

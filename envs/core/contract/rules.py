@@ -154,7 +154,7 @@ class Chance:
     """
     afterstates: Compiled | None = None
     """`(S, i, j, T)` -> n, for outcomes that do not change what the actions do, such as a drawn card. Applies the n legal actions
-    to row i before its outcome is drawn, and writes the results to rows j, j+1, ..., in ascending order of the actions. Only
+    to row i before its outcome is drawn. Writes the results to rows j, j+1, ..., in ascending order of the actions. Only
     `apply_outcome` reads these rows. n is 0 if this does not work for row i.
 
     Optional, together with `apply_outcome`. In single-player games a search then applies each action once, not once for each
@@ -170,8 +170,8 @@ class Chance:
     `expected`.
 
     `prepare`, `(S, i, o, P, T)`, values what the actions of row i have in common. `expected`, `(S, i, a, o, P, T)`, returns the
-    expected value of action a, to the bit what `apply_action` and `outcomes` would give. S from row o on and P [rows] from o
-    on, at least 1 + max_actions of each, are scratch. Optional: it makes greedy players faster.
+    expected value of action a, to the last bit the one that `apply_action` and `outcomes` give. S from row o on and P [rows] from
+    o on, at least 1 + max_actions of each, are scratch. Optional: it makes greedy players faster.
     """
 
 
@@ -243,8 +243,8 @@ class Rules:
 
     If it returns True, no rule may access memory outside the arrays, run for ever or break a promise, now or later. So it must
     check every index that it reads from the row. It is True for every row that play leads to. Only Python calls it: it may be
-    compiled or plain Python. None: the rules read a row from outside once as plain Python, on arrays that check every index,
-    which takes a thousand times as long and covers only that row.
+    compiled or plain Python. None: the rules run once on each row from outside, as plain Python on arrays that check every index.
+    This takes a thousand times as long, and checks only that row.
     """
     figures: Compiled | None = None
     """`(S, i, N, T)`: writes the numbers named by `text.figures` to N (int64). They follow from the rules and are shown to

@@ -87,7 +87,7 @@ class Config(IterationOptions):
     plies: Plies = 4
     """Maximum number of random actions at the start of a game, also in matches."""
     job_size: Annotated[int, Range(1, 1e8)] = 1000
-    """Minimum number of positions that one job plays, from its own random stream."""
+    """Minimum number of positions that one job plays. Each job has its own random stream."""
     memory_mb: Annotated[float, Range(1, 1e6)] = 256.0
     """Memory for the trees of the games that a torch module plays side by side, in MB per process."""
     match_simulations: Annotated[int, Range(0, 1e6)] = 0

@@ -17,7 +17,7 @@ NODE = Path(playwright.__file__).with_name("driver")
 SEEN = {
     "leafwise.Search": "type[Search]",
     "leafwise.Search.__call__": "(self: Search, state: State) -> Result",
-    "leafwise.train": '(game: str, method: str = "", **options: Any) -> Path',
+    "leafwise.train": '(game: str | Game, method: str = "", **options: Any) -> Path',
     "authoring.Game": "type[Game]",
     "rules.current_player": "(S: Unknown, i: Unknown, T: Unknown) -> int",
     "td.Config.tuples": "str",

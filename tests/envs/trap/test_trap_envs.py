@@ -66,7 +66,7 @@ def test_who_observes_the_turn_is_checked_and_advised_alike() -> None:
     assert large.start().value(leafwise.leaf(large, "learned")) == GAME.start().value(leafwise.leaf(GAME, "learned"))
     with pytest.raises(ValueError, match=r"^trap: expected observe_turn as True or False, got 1$"):
         GAME.variant(observe_turn=1)
-    assert "does not show how near the draw is" in page(GAME, "Trap")
+    assert "does not show how many turns are left until the draw" in page(GAME, "Trap")
 
 
 @pytest.mark.parametrize("size", [5, 9])

@@ -151,8 +151,9 @@ INTRODUCTION = (
     "# Exported pages",
     "",
     "How much a browser loads for the [pages without a server](../docs/howto/web-export.md), and how fast they "
-    "search. Each search has",
-    "the depth of its row, in the page and in Python.",
+    "search. The table",
+    "compares the search of an exported page with the same search in Python. Both search the same positions, to the depth of",
+    "the column `depth`. Times are processor time.",
 )
 
 
@@ -169,13 +170,17 @@ def study(config: Config) -> None:
     build, index = indices[0].parent.name, json.loads(read_text(indices[0]))
     rows = []
     for one in index["variants"]:
-        named = " ".join([one["about"]["game"], *map(str, one["about"]["given_options"].values())])
+        given = one["about"]["given_options"]
+        named = ", ".join([one["about"]["game"], *(f"{name}={value}" for name, value in given.items())])
         sizes = f"{one['module']['bytes']:,}", f"{one['image']['bytes']:,}"
         rows.append((named, *sizes, *timed(site, build, one, config)))
         print(*rows[-1], flush=True)
     pages = sum(path.stat().st_size for path in (site / build).rglob("*") if path.is_file())
     load = f"with a load of {os.getloadavg()[0]:.1f}"
-    words = f"The pages, the index and the pictures have {pages:,} bytes. Measured on {hardware()}, {load}."
+    words = (
+        f"In addition, the pages, the index and the pictures of all games together have {pages:,} bytes. "
+        f"Measured on {hardware()}, {load}."
+    )
     parts = section(
         "Bytes and times",
         table(

@@ -46,7 +46,7 @@ ABOUT = About(
 
 GAME = Game(
     name="friday",
-    title="Friday, a deck against hazards and pirates (one player)",
+    title="Friday, improving a deck of cards to beat hazards and pirates (one player)",
     module=__name__,
     players=1,
     rules=Rules(

@@ -132,13 +132,14 @@ NUMBERS_SEEN = (
         "ability under way",
         0,
         10,
-        "index in `cards.ABILITIES` of the ability in use; 10: an exchange that may stop after its first card; 0: none",
+        "the ability in use, as its index in `leafwise.envs.friday.cards.ABILITIES`; 0: none; 10: an exchange after its "
+        "first card, which may stop",
     ),
     ("ability's steps", 0, 3, "remaining steps of the ability in use"),
-    ("acting card", 0, KINDS, "number of the kind + 1 of the card whose ability is in use; 0 for none"),
+    ("acting card", 0, KINDS, "1 + the number of the card's kind, for the card whose ability is in use; 0: no card"),
     ("cards doubled", 0, 6, "how many cards are doubled"),
     ("removal points", 0, 31, "points left for removing cards after a lost fight"),
-    ("lowest kind", 0, KINDS, "the lowest kind of card that may still be removed"),
+    ("lowest kind", 0, KINDS, "when cards are removed: number of the lowest kind that may still be removed"),
     ("first pirate's value", 0, MOST_RED, "points needed against the first pirate"),
     ("second pirate's value", 0, MOST_RED, "points needed against the second pirate"),
     ("acting side", 0, 1, "side of the acting card: 0 left, 1 right"),
@@ -189,7 +190,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         return Labels(names, f"how many cards of the kind are {where}", f"kinds {kinds[0]} to {kinds[-1]}")
 
     def known(names: Iterable[str], what: str) -> Labels:
-        return Labels(tuple(names), f"number of the kind + 1 of each {what}; else 0")
+        return Labels(tuple(names), f"1 + the number of the card's kind, {what}")
 
     return {
         "": (
@@ -199,16 +200,14 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             counts("aging pile", aging, "in the aging pile"),
             known(
                 (f"bottom {k + 1}" for k in range(7)),
-                "card at the bottom of the stack, in the order of drawing, if it is known",
+                "if the card is known, else 0; bottom 1 is drawn first",
             ),
-            known(
-                (f"top {k + 1}" for k in range(3)), "card on top of the stack, in the order of drawing, if it is known"
-            ),
-            known((f"looked at {k + 1}" for k in range(3)), "card that an ability looks at"),
-            known(("first hazard", "second hazard"), "hazard that lies open"),
+            known((f"top {k + 1}" for k in range(3)), "if the card is known, else 0; top 1 is drawn first"),
+            known((f"looked at {k + 1}" for k in range(3)), "for each card that an ability looks at; 0: no card"),
+            known(("first hazard", "second hazard"), "for each hazard that lies open; 0: no hazard"),
             Labels(
                 tuple(f"doubled {k + 1}" for k in range(6)),
-                "number of the kind + 1 of a doubled card, else 0",
+                "1 + the number of the card's kind, for each doubled card; 0: no card",
                 "doubled cards",
             ),
             Labels(

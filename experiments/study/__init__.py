@@ -248,7 +248,8 @@ def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
     count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
     others = "" if old == len(with_intervals) else " The others are Student's t intervals, or Wilson's for shares."
     return [
-        f"{count} intervals are from a bootstrap, because their single games or decisions were not kept.{others}",
+        f"{count} intervals are from a bootstrap, an earlier method. They cannot be computed again, because their single games or "
+        f"decisions were not kept.{others}",
         "",
     ]
 

@@ -156,8 +156,9 @@ def page(config: Config, results: Results) -> list[str]:
     about = {
         "depth": (
             "Equal depth",
-            "At depths 4 and 5 the search has `cutoff=0.003`: decisions less probable than that are leaves. The learned leaf has "
-            "`cutoff=0.001` at depth 3. That costs little and makes the search two to three times faster.",
+            "At depths 4 and 5 the search has `cutoff=0.003`: it does not search further from a position that it reaches with a "
+            "smaller probability, and takes the leaf's value there. The search with the learned leaf has `cutoff=0.001` at depth "
+            "3. A cutoff costs little and makes the search two to three times faster.",
         ),
         "time": (
             "Equal time per move",

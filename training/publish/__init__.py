@@ -40,6 +40,8 @@ from leafwise.training.types import Json
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")
 """Kinds of networks that are packed and measured with games."""
+COUNTING_DECISIONS = ("dqn", "ppo")
+"""Methods whose steps are decisions."""
 COMMON = ("run", "out", "name", "largest_mb", "unit_games", "processes", "cluster")
 """Options of every kind."""
 RUN_ENTRIES = ("kind", "steps", "seconds", "command", "commit", "score")
@@ -173,14 +175,17 @@ def card(path: Path, kind: Any) -> str:
         "The first command trains such a network today. The others made this file, each at the commit that it names.",
         "",
         f"- today: `{train_command(metadata)}`; the other options come from the game's recipe",
-        f"- best network of the run: after {metadata['steps']:,} {kind.UNIT} and {metadata['seconds']:,.0f} s of processor time on "
+        f"- best network of the run: after {metadata['steps']:,} {unit_of(metadata, kind)} and "
+        f"{metadata['seconds']:,.0f} s of processor time on "
         f"{metadata['hardware']}",
         *kind.made(metadata),
         command_line("command", metadata["command"], metadata["commit"]),
     ]
-    for start in starts(metadata):
-        spent = f"{start['steps']:,} {kind.UNIT}, {start['seconds']:,.0f} s"
-        what = f"it started from an earlier model ({spent}) of this command"
+    later = "the run"
+    for k, start in enumerate(starts(metadata), 1):
+        spent = f"{start['steps']:,} {unit_of(start, kind)}, {start['seconds']:,.0f} s"
+        what = f"command of earlier network {k} ({spent}), from which {later} started"
+        later = f"earlier network {k}"
         lines.append(command_line(what, start["command"], start["commit"]))
     lines.append(command_line("published with", f"{metadata['publication']} --run RUN", metadata["published_at"]))
     return "\n".join([*lines, ""])
@@ -197,11 +202,20 @@ def command_line(what: str, command: str, at: str) -> str:
     return f"- {what}, as of commit {at}: `{command}`"
 
 
+def method_of(command: str) -> str:
+    """Returns the method that a command of a file names."""
+    words = shlex.split(command)
+    return take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
+
+
+def unit_of(metadata: Json, kind: Any) -> str:
+    """Returns what the steps of a model's run are."""
+    return "decisions" if method_of(metadata["command"]) in COUNTING_DECISIONS else kind.UNIT
+
+
 def train_command(metadata: Json) -> str:
     """Returns today's command to train such a model, with the method of its file's command, else the default one."""
-    game, words = metadata["game"], shlex.split(metadata["command"])
-    named = take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
-    fitting = methods(game)
+    game, named, fitting = metadata["game"], method_of(metadata["command"]), methods(metadata["game"])
     method = next((name for name in (named, *RENAMED.get(named, ())) if name in fitting), next(iter(fitting)))
     options = (word for name, value in metadata["options"].items() for word in (flag_of(name), option_text(value)))
     added = ("--module", source) if (source := source_of_game(game)) else ()

@@ -58,7 +58,7 @@ def newest_of(source: Path, best: SparseNetwork) -> Prepared:
 class GamesKind:
     """Networks measured by games of the final seeds, compared with the hand-made leaf or against it."""
 
-    WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
+    WHAT, UNIT, load = "value network", "iterations", staticmethod(load_sparse)
     OPTIONS: tuple[str, ...] = ("games",)
 
     def prepare(self, network: SparseNetwork, source: Path, metadata: Any, config: Any) -> Prepared:
@@ -243,7 +243,7 @@ def with_interval(share: float, positions: int) -> dict[str, float | None]:
 class WinChanceKind(GamesKind):
     """Networks that predict the win probability of a single-player game, in all its variants."""
 
-    WHAT, UNIT = "network that predicts the chance to win", "iterations"
+    WHAT = "network that predicts the chance to win"
     OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")
 
     def variants(self, game: Game, config: Any) -> dict[str, Game]:

@@ -96,8 +96,8 @@ def made(metadata: Json) -> list[str]:
     """Returns how the model was packed."""
     loss = metadata["loss"]
     return [
-        f"- packing: the file stores entries as multiples of {metadata['step']:g}. This changes values, which are about "
-        f"{loss['mean_value']:,.0f}, by {loss['rms_error']:.2g} (root mean square)",
+        f"- packing: the file stores entries as multiples of {metadata['step']:g}. The mean value is about "
+        f"{loss['mean_value']:,.0f}; rounding changes a value by {loss['rms_error']:.2g} (root mean square)",
         f"- effect of packing: the mean score of {loss['games']} games at depth 1 changes by {loss['score_difference']:+,.0f} "
         f"(standard error {loss['standard_error']:,.0f})",
     ]
@@ -120,6 +120,7 @@ def figures(metadata: Json) -> list[str]:
     return [
         *lines,
         "",
-        '"Reached" is the share of the games that reached this tile. Milliseconds are processor time of the compiled games.',
+        '"Reached" is the share of the games that reached this tile. Milliseconds are processor time; the games run in',
+        "compiled code.",
         f"Seeds from {metadata['score'][0]['first_seed']:,} on are used here; neither training nor selection used them.",
     ]

@@ -103,8 +103,9 @@ def about(path: Path, metadata: dict[str, Any]) -> list[str]:
     """Returns what the model is."""
     widths, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
     return [
-        "The network predicts the final quality of an unfinished ship, from 0 to 1, for the presets of the table. It is",
-        f"convolutional. Widths of its layers: {widths}. Size of the file: {size:.2f} MB.",
+        "The network sees an unfinished ship and predicts the [quality](../../docs/terms.md#quality) of the finished one,",
+        "from 0 to 1. It serves the [presets](../../docs/terms.md#preset) of the table. It is convolutional.",
+        f"Widths of its layers: {widths}. Size of the file: {size:.2f} MB.",
         "`leafwise ship gen --builder build:learned,depth=1` builds with it.",
     ]
 
@@ -113,7 +114,8 @@ def made(metadata: dict[str, Any]) -> list[str]:
     """Returns how the model was chosen."""
     chosen = metadata["selected"]
     return [
-        f"- selection: by {chosen['games']} ships with selection seeds; the mean quality over the presets was {chosen['mean']:.4f}"
+        f"- selection: the network with the best ships during training. Each test built {chosen['games']} ships with "
+        f"[selection seeds](../../docs/terms.md#selection-seeds); the mean quality of this network's ships was {chosen['mean']:.4f}"
     ]
 
 
@@ -130,7 +132,8 @@ def figures(metadata: dict[str, Any]) -> list[str]:
     ]
     return [
         "The table compares the mean quality of ships. The learned builder looks one placement ahead, and never moves a part",
-        "that is placed. The hand-made builder gets the same hulls and requests. A ship that is not valid counts 0. The hulls have",
+        "that is placed. The hand-made builder gets the same hulls and",
+        "[requests](../../docs/terms.md#request). A ship that is not valid counts 0. The hulls have",
         f"{seeds_line(first, last)}. Intervals are 95 % intervals.",
         "",
         "| preset | learned builder | hand-made builder | gain, paired | valid ships of the learned builder |",

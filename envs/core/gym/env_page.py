@@ -118,7 +118,7 @@ def rewards(game: Game) -> Iterator[str]:
     rows = [[f"`{name}`" + " (default)" * (name == default), meanings.get(name, "")] for name in game.reward_names]
     yield table(["`reward=`", "meaning"], rows)
     low, high = game.return_range
-    yield f"The return of `{default}` lies between {figure(low)} and {figure(high)}."
+    yield f"With `{default}` the rewards of an episode add up to a value from {figure(low)} to {figure(high)}."
 
 
 def ends(game: Game) -> Iterator[str]:

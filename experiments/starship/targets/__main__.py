@@ -114,23 +114,28 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         + [f"{row['met']:.3f}", f"{row['error']:.2f}", f"{row['quality']:.3f}"]
         for row in results["rows"]
     ]
-    head = "preset | targets | share met at once | error | share met within 8 attempts | error | quality"
+    head = (
+        "preset | targets | share met, 1 attempt | mean error, 1 attempt | share met, up to 8 attempts | "
+        "mean error, up to 8 attempts | mean quality, up to 8 attempts"
+    )
     return [
         "# Starship: ships with given targets",
         "",
-        "How often the generator builds a ship that meets its targets, such as 24 seats: at the first attempt, "
-        "and within eight attempts. "
+        "How often the generator builds a ship that meets its targets, such as 24 seats: with one attempt, "
+        "and with up to eight attempts. "
         f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time. "
         f"Each row has {config.ships} ships, with seeds from {config.first_seed:,} on.",
         "",
-        "A ship meets its targets if it is valid and has exactly these values. Up to five more seats are allowed, because rooms "
-        "have two or six. The error is the sum of the differences in thrust, seats and firepower of each direction, as a mean "
-        "over all ships, valid or not. Quality is the mean over valid ships. Quality rewards 40 % of the firepower ahead, "
-        "whatever the target.",
+        "A ship meets its targets if it is valid and has exactly these values. Only seats may be more, by up to five, because "
+        "a crew room has two or six. The error of a ship is its distance from the targets: the differences of all target values, "
+        "added up. The table has the mean error of all ships, valid or not, and the mean "
+        "[quality](../../../docs/terms.md#quality) of the valid ships. The quality is highest if 40 % of the firepower points "
+        "ahead, also when the targets ask for another share.",
         "",
         *table(head, rows),
         "",
-        "![Frigates; the lower three have a target each: thruster score 16, 96 seats, all weapons astern](gallery.png)",
+        "![Six ships of the preset frigate. The upper three have no targets. The lower three have one target each: thrust 16, "
+        "96 seats, firepower 8 astern](gallery.png)",
     ]
 
 

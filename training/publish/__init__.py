@@ -184,7 +184,7 @@ def card(path: Path, kind: Any) -> str:
     later = "the run"
     for k, start in enumerate(starts(metadata), 1):
         spent = f"{start['steps']:,} {unit_of(start, kind)}, {start['seconds']:,.0f} s"
-        what = f"command of earlier network {k} ({spent}), from which {later} started"
+        what = f"earlier network {k} ({spent}), from which {later} started. Its command"
         later = f"earlier network {k}"
         lines.append(command_line(what, start["command"], start["commit"]))
     lines.append(command_line("published with", f"{metadata['publication']} --run RUN", metadata["published_at"]))

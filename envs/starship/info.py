@@ -57,6 +57,6 @@ INFO = StepInfo(
         "terms": f"at the end: the terms of the quality before weighting, each from 0 to 1: {', '.join(TERMS)}",
         "reasons": "at the end: the reasons why the ship is not valid; empty if it is",
         "targets": f"at the end, with the option `targets`: what the ship should have, one or more of {', '.join(NAMES)}",
-        "reached": "at the end, with the option `targets`: what the ship has of each",
+        "reached": "at the end, with the option `targets`: what the ship has of each of these",
     },
 )

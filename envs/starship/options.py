@@ -38,7 +38,7 @@ ABOUT = About(
     ),
     observation=(
         "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "
-        "reach its target. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
+        "reach the target of the stage. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
     ),
     ends="The game ends after the last request, or as soon as a stage ends below its minimum of points.",
     rewards={

@@ -77,7 +77,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             ),
             Labels(
                 ("tile shown",),
-                "0 for none; 1, 2 or 3; 4 for a bonus tile; 5 for white, a 3 or a bonus tile; if the hint shows "
+                "0: none; 1, 2, 3: this tile; 4: a bonus tile; 5: a white tile (a 3 or a bonus tile); if the hint shows "
                 "possible ranks: 16 * lowest rank + highest rank",
             ),
             Labels(("1s", "2s", "3s"), "how many of these cards are left in the deck, without the tile shown"),

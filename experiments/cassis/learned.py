@@ -72,7 +72,7 @@ def study(config: Config) -> None:
         "# Cassis: learned leaves", "", "## 6 points: every reachable position, search at depth 1", "",
         "The table counts the positions in which a search with the [leaf](../../docs/terms.md#leaf) keeps the exact "
         "value of the game. Positions",
-        "that differ only in the names of the points are one. A position is critical if some action loses value.",
+        "that differ only in the names of the points are counted once. A position is critical if some action loses value.",
         "The search draws one of its best actions at random, so the row of `safe_edges` varies a little.", "",
         *table("leaf | keeps the value | in critical positions", rows), "",
     ]  # fmt: skip

@@ -194,8 +194,8 @@ def separation_line(results: dict[str, Any], kind: str) -> str:
     for level in LEVELS:
         learned, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
         (yes if learned["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
-    line = f"The interval of the learned leaf lies above all others at level {', '.join(yes) or 'none'}"
-    return line + (f", not at level {', '.join(no)}." if no else ".")
+    line = f"The interval of the learned leaf lies above those of all other leaves at level {', '.join(yes) or 'none'}"
+    return line + (f"; it does not at level {', '.join(no)}." if no else ".")
 
 
 main = command(Config, study)

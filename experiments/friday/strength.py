@@ -215,8 +215,8 @@ def lines(by_point: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     return [
         "# Friday: strength by the time for a decision",
         "",
-        f"The table has the share of games that the network `{config.model}` wins in a search with this time per",
-        "decision. In brackets are the 95 % interval (Wilson) and the number of games. The network sees no hidden",
+        f"The table has the share of games that the network `{config.model}` wins in a search with the time limit of",
+        "the row per decision. In brackets are the 95 % interval (Wilson) and the number of games. The network sees no hidden",
         f"cards. Rows without MCTS are depth-limited search. Seeds are from {FIRST_SEED:,} on, and times are",
         "processor time. To repeat a row at level N, give the last column to `leafwise eval`.",
         "",

@@ -50,7 +50,7 @@ def page(config: Config, results: Results) -> list[str]:
         f"For each size the network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) "
         f"`{config.rival}`. Both search whole turns (a move and a throw), with the same choice of throws and the same "
         f"processor time per turn. Seeds are from "
-        f"{config.first_seed:,} on, each from both seats.",
+        f"{config.first_seed:,} on; each seed is played from both seats.",
         "",
         *points_table(results),
         "",

@@ -66,9 +66,11 @@ def page(config: Config, results: Results) -> list[str]:
         f"The network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) `{config.rival}`. A turn is a "
         "move and a throw. The player `turns` searches whole turns, with one node for each turn. The player `search` searches "
         "single decisions, with half of the time for the move and half for the throw. Both consider the same throws (the "
-        "[candidates](../../docs/terms.md#candidates) near+traps), and stop where a throw lands on an unlikely cell. "
+        "[candidates](../../docs/terms.md#candidates) near+traps). Neither searches further after a throw that lands on an "
+        "unlikely cell. "
         f"The network always plays as `turns`. Times are processor time per turn. Seeds are from "
-        f"{config.first_seed:,} on, each from both seats. The options of the search were chosen on seeds below 900,000.",
+        f"{config.first_seed:,} on; each seed is played from both seats. "
+        "The options of the search were chosen on seeds below 900,000.",
         "",
         *points_table(results),
         "",

@@ -166,8 +166,8 @@ def play_large(config: Config, results: Results) -> list[str]:
     low, high = PLIES
     return [
         "## 7x6: games against the hand-made leaf `lines`", "",
-        f"Games begin with {low} to {high} random moves. The opening is a draw with perfect play, or only one reply",
-        "keeps its value. Both players play each opening from both seats.", "",
+        f"Games begin with {low} to {high} random moves. After them, perfect play leads to a draw, or only one",
+        "move keeps the exact value. Both players play each opening from both seats.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",
     ]  # fmt: skip
 

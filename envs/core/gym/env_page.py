@@ -50,7 +50,7 @@ def observation(game: Game) -> Iterator[str]:
     yield from arrays(game, DEFAULT_VIEW)
     for name in game.view_names[1:]:
         same = game.view(name).observe_as is game.view(DEFAULT_VIEW).observe_as
-        yield f'`observation="{name}"` is {"the same." if same else "another observation:"}'
+        yield f'`observation="{name}"` is {"the same observation." if same else "another observation:"}'
         yield from () if same else arrays(game, name)
     keys = {
         "action_mask": "int8 array: 1 for each legal action; all ones after the end of the game",
@@ -187,7 +187,7 @@ The last column names the commit that measured the row, or the page with the mea
     if game.players == 2:
         yield (
             'The opponent is `greedy`, and the player moves first (`seat="first"`). '
-            "A perfect player need not have the highest return: it does not look for the errors of `greedy`."
+            "Perfect play need not have the highest return, because it does not look for the errors of `greedy`."
         )
 
 

@@ -89,7 +89,8 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
     lines = [
         "# Starship: which builder makes the best ships?",
         "",
-        "All builders get the same hulls and requests. These are the builders of the tables:",
+        "All [builders](../../../docs/terms.md#builder) get the same hulls and [requests](../../../docs/terms.md#request). "
+        "These are the builders of the tables:",
         "",
         "- `hand` is the generator's own choice of places. `best:N` builds N such ships and keeps the best.",
         "- `build:LEAF` never moves a placed part. It looks two placements ahead (one with `depth=1`), and knows only",
@@ -97,7 +98,7 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "and `learned` is the",
         "  network of the package, one for all presets. With `heat` it draws the places of cockpit and reactor at",
         "  random among places of about the same value.",
-        "- `refine:N:BUILDER` moves N parts of a finished ship, one at a time. It keeps a move if the ship is no worse.",
+        "- `refine:N:BUILDER` moves N parts of a finished ship, one at a time. It keeps a move if the ship does not get worse.",
         "- `propose:N:BUILDER` also moves parts, but tries the moves that another network finds most likely to help",
         "  (`leafwise train starship --method ship-changes`). `learned` is `propose:450:hand`: the builder of",
         "  `leafwise ship gen --builder learned`.",
@@ -105,7 +106,8 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "",
         "All but `hand` and `build:` may try the same requests several times.",
         "",
-        "A ship that is not valid has quality 0. Gains are paired, with 95 % intervals. The column `both valid` has",
+        "A ship that is not valid has [quality](../../../docs/terms.md#quality) 0. "
+        "Gains are paired, with 95 % intervals. The column `both valid` has",
         "the gain over the ships that are valid with both builders. The columns thrust to skin are the terms of the",
         "quality, means over valid ships. `s/ship` is processor time in seconds. The last two tables of a preset show",
         "how varied the valid ships are. One has the entropy of the cockpit's rotation and of the reactor's place, in",

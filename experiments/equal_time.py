@@ -200,8 +200,8 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         "",
         f"Starship compares three builders: {', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
         "the depth and width that were best on other seeds, among those that are no slower than the learned leaf. The",
-        "third (`best of 170 hand-made ships`) needs no leaf. It knows all requests beforehand, builds 170 ships by hand-made rules,",
-        "and keeps the best.",
+        "third (`best of 170 hand-made ships`) needs no leaf. It knows all requests beforehand, builds 170 ships by",
+        "hand-made rules, and keeps the best.",
         "",
     ]  # fmt: skip
 

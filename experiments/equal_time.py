@@ -33,11 +33,11 @@ from leafwise.training.starship.builders import records
 FIRST_SEED = 2_400_000
 POINTS = "share of the points"
 CASSIS_SECONDS = 0.005
-COLOURS = {"hand-made leaf": "#9a9a9a", "learned leaf": "#2f6db5", "best of many by hand": "#d8b365"}
+COLOURS = {"hand-made leaf": "#9a9a9a", "learned leaf": "#2f6db5", "best of 170 hand-made ships": "#d8b365"}
 SHIPS = {
     "hand-made leaf": "build:hopeful,depth=3,width=4",
     "learned leaf": "build:learned",
-    "best of many by hand": "best:170",
+    "best of 170 hand-made ships": "best:170",
 }
 """Builders of ships that take no longer than the learned leaf. Depth and width of the hand-made leaf's search built the best ships
 of selection seeds in that time; wider or deeper searches are no better."""
@@ -200,8 +200,8 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         "",
         f"Starship compares three builders: {', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
         "the depth and width that were best on other seeds, among those that are no slower than the learned leaf. The",
-        "third (`best of many by hand`) needs no leaf. It knows all requests beforehand, builds 170 ships by hand-made rules,",
-        "and keeps the best.",
+        "third (`best of 170 hand-made ships`) needs no leaf. It knows all requests beforehand, builds 170 ships by",
+        "hand-made rules, and keeps the best.",
         "",
     ]  # fmt: skip
 

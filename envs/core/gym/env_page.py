@@ -137,7 +137,7 @@ def options(game: Game) -> Iterator[str]:
         [f"`{name}`", f"`{value!r}`", meanings.get(name, ""), allowed(value, limits.get(name))]
         for name, value in given.items()
     ]
-    yield table(["option", "here", "meaning", "values"], rows) if rows else "The game has none."
+    yield table(["option", "value here", "meaning", "values"], rows) if rows else "The game has none."
     keywords = ", ".join(
         f"`{one.name}={shown(default_of(one, game, 'single'))}`"
         for one in fields(EnvOptions)
@@ -182,6 +182,9 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
     yield """Mean return of an episode, by player. `learned` names the network in the package.
 The last column names the commit that measured the row, or the page with the measurement."""
     yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "commit or page"], rows)
+    if any(one.role == "learner" for one in known):
+        yield """The role `learner` means PPO and DQN of Stable-Baselines3, and MaskablePPO of sb3-contrib, with their default
+settings. The column `trained steps` has the number of environment steps of their training."""
     if any(one.ci_low is None for one in known):
         yield "Where there is no interval, all episodes had the same return."
     if game.players == 2:

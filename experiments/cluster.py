@@ -231,10 +231,11 @@ def page(config: Config, results: Mapping[str, Any]) -> list[str]:
     lines = [
         "# Speed of one process, several processes and a cluster", "",
         f"Measured on {results['hardware']}, with a load of {results['load']:.1f} at the start. Times are medians of",
-        f"{config.repeats} repeats, after one repeat that warms up. The speedup is over one process; the smallest",
-        "and the largest are in parentheses. Core seconds are the processor time of all processes, including the",
-        "driver (the process of the command) and Ray's own. The speedup by core seconds is the largest that free cores would",
-        f"allow. Targets for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray. A piece of "
+        f"{config.repeats} repeats, after one repeat that warms up. The speedup is over one process. In parentheses",
+        "are the smallest and the largest speedup of a repeat. Core seconds are the processor time of all processes, including the",
+        "driver (the process of the command) and Ray's own. The column `speedup by core seconds` has the speedup",
+        "that cores without other work could give at most. The goals for two cores are speedups of "
+        f"{MARKS[SEVERAL]} with processes and {MARKS[RAY]} with Ray. A piece of",
         "work is one [job](../docs/terms.md#job).",
         "",
         *table("work | runs in | seconds: | core seconds: | speedup: | speedup by core seconds: | MB per process:", rows),

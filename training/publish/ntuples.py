@@ -88,7 +88,7 @@ def about(path: Path, metadata: Json) -> list[str]:
     return [
         f"The n-tuple network has {seen:,} table entries other than 0. Size of the file: {path.stat().st_size / 1e6:.1f} MB.",
         "It predicts the gain in potential until the end of the game. The potential of a board is the sum of",
-        f"`points ** {metadata['power']}` over its cells. Its tuples of cells, in hexadecimal digits: `{tuples}`.",
+        f"`points ** {metadata['power']}` over its cells. The network's tuples of cells, in hexadecimal digits: `{tuples}`.",
     ]
 
 

@@ -149,7 +149,8 @@ def write(study: Study, results: Results) -> None:
     lines = [
         "# MaskablePPO with tuned settings and with its defaults", "",
         "We trained MaskablePPO of sb3-contrib in two ways, for the same processor time of one core. Rows",
-        f"`settings` have [settings for each id](../../{SETTINGS}) and many environments in one compiled batch. Rows `defaults` have the",
+        f"`settings` have [settings for each id](../../{SETTINGS}) and many environments in one compiled batch. Rows `defaults` "
+        "have the",
         "defaults of sb3-contrib and eight environments. The policies play without a search, and choose the most",
         "probable action. Two-player games begin with up to four random moves, each opening from both seats. For",
         "them the table shows the share of the points, for single-player games mean scores. Intervals are 95 %",

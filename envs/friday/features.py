@@ -200,9 +200,12 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             counts("aging pile", aging, "in the aging pile"),
             known(
                 (f"bottom {k + 1}" for k in range(7)),
-                "if the card is known, else 0; bottom 1 is drawn first",
+                "for each known card at the bottom of the stack, bottom 1 drawn first; 0: no known card",
             ),
-            known((f"top {k + 1}" for k in range(3)), "if the card is known, else 0; top 1 is drawn first"),
+            known(
+                (f"top {k + 1}" for k in range(3)),
+                "for each known card on top of the stack, top 1 drawn first; 0: no known card",
+            ),
             known((f"looked at {k + 1}" for k in range(3)), "for each card that an ability looks at; 0: no card"),
             known(("first hazard", "second hazard"), "for each hazard that lies open; 0: no hazard"),
             Labels(
@@ -220,7 +223,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
                 "1 for the pirate in the current fight",
                 "pirates 1 to 10",
             ),
-            Labels(MODES, "1 for the current step of the turn", ", ".join(MODES)),
+            Labels(MODES, "1 for the current step of the turn, or for the end", ", ".join(MODES)),
             *(Labels((name,), meaning) for name, _, _, meaning in NUMBERS_SEEN),
         )
     }

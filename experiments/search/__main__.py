@@ -117,7 +117,7 @@ def report(config: Config, results: Results) -> None:
         "[leaf](../../docs/terms.md#leaf) and the same",
         "processor time per decision. `learned` is the network in the package, `rollout` means random games, and a",
         "player without a leaf in its name has the hand-made score. Two-player games have the share of the points",
-        "of the first player named; the others have a mean score (in Friday the share won, in Starship the",
+        "of the player named first; the other games have a mean score (in Friday the share won, in Starship the",
         "quality). Sim is the game Cassis.", "",
         f"Two-player games begin with random moves ({openings}), and each opening is played from both seats. Both",
         "searches first value every action of a decision once, however long that takes. In Starship this takes more",

@@ -193,7 +193,7 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         "intervals.", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        f"At the time of its row, the hand-made leaf is the strongest hand-made one of its game: {by_hand}.",
+        f"The hand-made leaf is the one that is strongest with this time limit. It is {by_hand}.",
         "In two-player games both shares are from one match, which plays every opening from both seats. The games are from",
         "the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md), [Trap](trap/turns.md) and",
         "[Friday](friday/learned.md).",

@@ -115,7 +115,8 @@ def made(metadata: dict[str, Any]) -> list[str]:
     chosen = metadata["selected"]
     return [
         f"- selection: the network with the best ships during training. Each test built {chosen['games']} ships with "
-        f"[selection seeds](../../docs/terms.md#selection-seeds); the mean quality of this network's ships, averaged over the presets, was "
+        f"[selection seeds](../../docs/terms.md#selection-seeds); the mean quality of this network's ships, "
+        "averaged over the presets, was "
         f"{chosen['mean']:.4f}"
     ]
 

@@ -43,7 +43,7 @@ ON_BOARD = r"(?<=[^\d\s] ){0}\b|(?<!^)\b{0}(?= [^\d\s])|(?<=^\d ){0}\b"
 """Matches a player's number on the board, but not that of a row or a column."""
 GAME = Game(
     name="trap",
-    title="Trap, players move and throw traps until one cannot move (two players, with chance)",
+    title="Trap, a duel of moves and thrown traps (two players, with chance)",
     module=__name__,
     players=2,
     rules=Rules(

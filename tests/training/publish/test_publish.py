@@ -19,7 +19,8 @@ from leafwise.models.tensors import load_metadata
 from leafwise.models.units import units_of_file
 from leafwise.search import Search
 from leafwise.training import publish
-from leafwise.training.publish import starts, train_command
+from leafwise.training.publish import starts, train_command, unit_of
+from leafwise.training.publish.networks import GamesKind
 from leafwise.training.publish.units import Config, valued_piece
 
 CARDS = sorted(Path(model_path("threes")).parent.glob("*.md"))
@@ -32,6 +33,11 @@ def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(c
         assert f"command, as of commit {made['commit'][:8]}: `{made['command']}`\n" in text
     assert re.findall("^- today: `(.*)`;", text, re.MULTILINE) == [train_command(metadata)]
     assert text.count("leafwise train ") == 1
+
+
+@pytest.mark.parametrize(("method", "unit"), [("selfplay", "iterations"), ("dqn", "decisions")])
+def test_steps_of_a_card_are_counted_in_the_unit_of_its_method(method: str, unit: str) -> None:
+    assert unit_of({"command": f"leafwise train cassis --method {method}"}, GamesKind) == unit
 
 
 HAND_MADE = {"cassis": "safe_edges", "trilobite": "lines"}

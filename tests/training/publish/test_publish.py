@@ -108,7 +108,8 @@ def test_a_model_is_published_with_its_card(told: str, expected: str, tmp_path: 
     assert f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- " in card
     assert f"\n- today: `{train_command(meta)}`;" in card
     assert (
-        f"- published with, as of commit {meta['published_at'][:8]}: `python -m leafwise.training.publish --out" in card
+        f"- command that published the file, as of commit {meta['published_at'][:8]}: `python -m leafwise.training.publish --out"
+        in card
     )
     assert all((written[name] == tensor).all() for name, tensor in tensors.items())
     units = units_of_file(path)

@@ -92,7 +92,7 @@ def test_a_card_names_the_method_of_its_command_or_the_default(told: dict[str, A
             "trilobite --solver-positions 20 --solver-opening-plies 1 7 --depths 1 --unit-games 200",
             "a right action in 20 critical positions",
         ),
-        ("starshipplace --games 2 --unit-games 4", "| gain, paired |"),
+        ("starshipplace --games 2 --unit-games 4", "| mean gain on the same hulls |"),
         ("trap --unit-games 0", "python -m leafwise.experiments.trap.turns"),
     ],
 )

@@ -57,7 +57,8 @@ ABOUT = About(
             "of a file with such rows"
         ),
         "targets": (
-            'what the ship must have to be valid, as a mapping with any of these entries: `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}`; '
+            'what the ship must have to be valid, as a mapping with any of these entries: `{"thrust": 40, "seats": 48, '
+            '"firepower": {"north": 6, "east": 2}}`; '
             "`firepower` may also be one number; the observation shows the targets"
         ),
     },

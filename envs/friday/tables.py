@@ -49,7 +49,7 @@ from leafwise.envs.friday.layout import (
 HARDNESS = {
     1: 'all aging cards but "very stupid", 20 life',
     2: "as 1, with an aging card in the deck from the start",
-    3: 'as 2, with "very stupid"',
+    3: 'as 2, and with the aging card "very stupid"',
     4: "as 3, with 18 life",
 }
 SCARED = {"each": "each sets one more card to 0", "one": "together they set one card to 0"}

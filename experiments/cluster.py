@@ -233,8 +233,8 @@ def page(config: Config, results: Mapping[str, Any]) -> list[str]:
         f"Measured on {results['hardware']}, with a load of {results['load']:.1f} at the start. Times are medians of",
         f"{config.repeats} repeats, after one repeat that warms up. The speedup is over one process. In parentheses",
         "are the smallest and the largest speedup of a repeat. Core seconds are the processor time of all processes, including the",
-        "driver (the process of the command) and Ray's own. The column `speedup by core seconds` has the speedup",
-        "that cores without other work could give at most. The goals for two cores are speedups of "
+        "driver (the process of the command) and Ray's own. The column `speedup by core seconds` has the largest",
+        "speedup that is possible on cores without other work. The goals for two cores are speedups of "
         f"{MARKS[SEVERAL]} with processes and {MARKS[RAY]} with Ray. A piece of",
         "work is one [job](../docs/terms.md#job).",
         "",

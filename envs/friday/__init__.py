@@ -23,9 +23,10 @@ ABOUT = About(
         "`card0` to `card63` choose a card. `action_mask` says which are legal."
     ),
     observation=(
-        "Each kind of card has a number, from 0 in the order of `leafwise.envs.friday.cards.CARDS`, and a code. S are "
-        "Robinson's starting cards. W, E, F, N and C are won from hazards: wreck, exploring, further exploring, animals, "
-        "cannibals. G and D are aging cards, normal and difficult."
+        "Each kind of card has a number and a code. The number is its index in `leafwise.envs.friday.cards.CARDS`. The "
+        "letter of the code says where the card comes from. S: Robinson's starting cards. G: normal aging cards. D: "
+        "difficult aging cards. The player wins the other cards from hazards. W: the wreck. E: exploring. F: further "
+        "exploring. N: wild animals. C: cannibals."
     ),
     ends="You win when both pirates are beaten. You lose as soon as you must pay a life that you do not have.",
     rewards={

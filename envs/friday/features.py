@@ -127,19 +127,24 @@ NUMBERS_SEEN = (
     ("free cards", 0, 70, "cards that may be drawn for free in this fight"),
     ("free draws made", 0, 127, "cards drawn for free in this fight"),
     ("abilities used", 0, 64, "abilities used in this fight"),
-    ("phases lowered", 0, 3, "number of phases by which the hazard is lowered"),
+    ("phases lowered", 0, 3, "how many phases easier the cards on the table make the hazard"),
     (
         "ability under way",
         0,
         10,
-        "the ability in use, as its index in `leafwise.envs.friday.cards.ABILITIES`; 0: none; 10: an exchange after its "
-        "first card, which may stop",
+        "the ability in use, as its index in `leafwise.envs.friday.cards.ABILITIES`; 0: none; 10: `exchange` after its "
+        "first card (the player may skip the second)",
     ),
     ("ability's steps", 0, 3, "remaining steps of the ability in use"),
-    ("acting card", 0, KINDS, "1 + the number of the card's kind, for the card whose ability is in use; 0: no card"),
+    ("acting card", 0, KINDS, "the card whose ability is in use, as 1 + the number of its kind; 0: no card"),
     ("cards doubled", 0, 6, "how many cards are doubled"),
     ("removal points", 0, 31, "points left for removing cards after a lost fight"),
-    ("lowest kind", 0, KINDS, "when cards are removed: number of the lowest kind that may still be removed"),
+    (
+        "lowest kind",
+        0,
+        KINDS,
+        "cards are removed in the order of their kinds; this is the number of the first kind that may still be removed",
+    ),
     ("first pirate's value", 0, MOST_RED, "points needed against the first pirate"),
     ("second pirate's value", 0, MOST_RED, "points needed against the second pirate"),
     ("acting side", 0, 1, "side of the acting card: 0 left, 1 right"),
@@ -190,7 +195,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         return Labels(names, f"how many cards of the kind are {where}", f"kinds {kinds[0]} to {kinds[-1]}")
 
     def known(names: Iterable[str], what: str) -> Labels:
-        return Labels(tuple(names), f"1 + the number of the card's kind, {what}")
+        return Labels(tuple(names), f"{what}, as 1 + the number of its kind; 0: no such card")
 
     return {
         "": (
@@ -200,17 +205,17 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             counts("aging pile", aging, "in the aging pile"),
             known(
                 (f"bottom {k + 1}" for k in range(7)),
-                "for each known card at the bottom of the stack, bottom 1 drawn first; 0: no known card",
+                "each known card at the bottom of the stack (bottom 1 is drawn first)",
             ),
             known(
                 (f"top {k + 1}" for k in range(3)),
-                "for each known card on top of the stack, top 1 drawn first; 0: no known card",
+                "each known card on top of the stack (top 1 is drawn first)",
             ),
-            known((f"looked at {k + 1}" for k in range(3)), "for each card that an ability looks at; 0: no card"),
-            known(("first hazard", "second hazard"), "for each hazard that lies open; 0: no hazard"),
+            known((f"looked at {k + 1}" for k in range(3)), "each card that an ability looks at"),
+            known(("first hazard", "second hazard"), "each hazard that lies open"),
             Labels(
                 tuple(f"doubled {k + 1}" for k in range(6)),
-                "1 + the number of the card's kind, for each doubled card; 0: no card",
+                "each doubled card, as 1 + the number of its kind; 0: no such card",
                 "doubled cards",
             ),
             Labels(
@@ -223,7 +228,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
                 "1 for the pirate in the current fight",
                 "pirates 1 to 10",
             ),
-            Labels(MODES, "1 for the current step of the turn, or for the end", ", ".join(MODES)),
+            Labels(MODES, "1 for the current step of the turn, or for the result of the game", ", ".join(MODES)),
             *(Labels((name,), meaning) for name, _, _, meaning in NUMBERS_SEEN),
         )
     }

@@ -49,11 +49,11 @@ from leafwise.envs.friday.layout import (
 HARDNESS = {
     1: 'all aging cards but "very stupid", 20 life',
     2: "as 1, with an aging card in the deck from the start",
-    3: 'as 2, with "very stupid"',
+    3: 'as 2, and with the aging card "very stupid"',
     4: "as 3, with 18 life",
 }
 SCARED = {"each": "each sets one more card to 0", "one": "together they set one card to 0"}
-NO_AGING = {"lose": "the game is lost", "reshuffle_only": "the discard is shuffled without one"}
+NO_AGING = {"lose": "the game is lost", "reshuffle_only": "the discard is shuffled without an aging card"}
 DESTROYED = {
     "face_down": "it lies face down until the fight ends, and leaves the game then",
     "immediate": "it leaves the game at once",

@@ -87,10 +87,10 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     budgets = ("thrusters", "weapons", "ammo", "power")
     return {
         "grid": (
-            Labels(CHANNELS[:3], "1 at each cell of hull, of corridor, of armour"),
+            Labels(CHANNELS[:3], "1 at each cell of this kind"),
             Labels(CHANNELS[3:14], "1 at each cell of such a part", f"kinds of parts: {', '.join(CHANNELS[3:14])}"),
             Labels(CHANNELS[14:18], "1 at each cell of a part that faces this way; 0 at parts without a front"),
-            Labels(CHANNELS[18:20], "1 where a door leads to the next cell on the east, on the south"),
+            Labels(CHANNELS[18:20], "1 where a door leads to the neighbouring cell on this side"),
             Labels(CHANNELS[20:21], "steps to the nearest cell of space, divided by 16, at most 1"),
             Labels(CHANNELS[21:22], "steps on foot from the cockpit, divided by 48, at most 1; 1 if out of reach"),
             Labels(CHANNELS[22:24], "distance from the centre of mass, divided by the side of the grid"),
@@ -101,14 +101,16 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             Labels(
                 tuple(f"facing {way}" for way in WAYS), "1 for the way that it has to face; all 0 if it has no front"
             ),
-            Labels(tuple(f"next {part}" for part in parts), "1 for the kind of the next part", PARTS_ORDER),
             Labels(
-                tuple(f"after next {part}" for part in parts), "1 for the kind of the part after the next", PARTS_ORDER
+                tuple(f"next {part}" for part in parts),
+                "1 for the kind of the part after the requested one",
+                PARTS_ORDER,
             ),
+            Labels(tuple(f"after next {part}" for part in parts), "1 for the kind of the part after that", PARTS_ORDER),
             Labels(("stage",), "number of the current stage, 1 to 7, divided by 7"),
             Labels(
                 tuple(f"{name} placed" for name in budgets),
-                "points of these parts placed, divided by the maximum target of their stage",
+                "points of the placed parts of this kind, divided by the maximum target of their stage",
             ),
             Labels(
                 ("seats placed",),

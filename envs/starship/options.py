@@ -34,7 +34,7 @@ HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 ABOUT = About(
     actions=(
         "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
-        "north. Its number is (rotation * grid + y) * grid + x, with rotation 0 to 3 for north, east, south and west."
+        "north. The number of the action is (rotation * grid + y) * grid + x, with rotation 0 to 3 for north, east, south and west."
     ),
     observation=(
         "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "
@@ -42,7 +42,7 @@ ABOUT = About(
     ),
     ends="The game ends after the last request, or as soon as a stage ends below its minimum of points.",
     rewards={
-        "score": "the change of the quality, computed as if the ship were finished",
+        "score": "the change of the quality that the ship would have if it were finished now",
         "dense": "the same as `score`",
         "terminal": "the quality, when the ship is finished",
     },
@@ -50,14 +50,15 @@ ABOUT = About(
         "preset": "the size of the ships and the requests; the settings of each are in `leafwise.envs.starship.PRESETS`",
         "parameters": (
             'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
-            "text of a file that `leafwise ship gen --save-config FILE` writes; a preset named there overrides `preset`"
+            "text of a file that `leafwise ship gen --save-config FILE` writes; a preset in these settings overrides `preset`"
         ),
         "hull": (
-            'your own hull, not a random one: rows of "." (hull) and " " (space), booleans [grid, grid], or the path of a file '
-            "of such rows"
+            'your own hull, not a random one: as rows of "." (hull) and " " (space), as booleans [grid, grid], or as the path '
+            "of a file with such rows"
         ),
         "targets": (
-            'what the ship must have to be valid: any of `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}`; '
+            'what the ship must have to be valid, as a mapping with any of these entries: `{"thrust": 40, "seats": 48, '
+            '"firepower": {"north": 6, "east": 2}}`; '
             "`firepower` may also be one number; the observation shows the targets"
         ),
     },

@@ -7,9 +7,9 @@ from leafwise.envs.threes.companion import COMPANION
 
 ABOUT = About(
     actions=(
-        "An action is a slide in one direction. Every tile that can move does so by one cell, or merges with the tile ahead of it."
+        "An action is a slide in one direction. Each tile moves by one cell if it can, or merges with the tile ahead of it."
     ),
-    ends='The game ends when no slide is legal, and with `top="end_at_12288"` also when two tiles 6144 merge.',
+    ends='The game ends when no slide is legal. With `top="end_at_12288"` it also ends when two tiles 6144 merge.',
     rewards={
         "score": "change of the board's score, including tiles that enter; a tile of rank r >= 3 counts 3 to the power r - 2",
         "merges": "points of the merges alone",

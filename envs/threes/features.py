@@ -80,7 +80,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
                 "0: none; 1, 2, 3: this tile; 4: a bonus tile; 5: a white tile (a 3 or a bonus tile); if the hint shows "
                 "possible ranks: 16 * lowest rank + highest rank",
             ),
-            Labels(("1s", "2s", "3s"), "how many of these cards are left in the deck, without the tile shown"),
+            Labels(("1s", "2s", "3s"), "how many of these cards are left in the deck; the tile shown is not counted"),
         )
     }
 

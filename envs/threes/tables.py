@@ -23,8 +23,8 @@ SCHEDULES = {
 }
 HINTS = {
     "plus": "that it is a bonus",
-    "window3": "three values, one of which it has",
-    "colour": "that it is white, which a 3 is too",
+    "window3": "three values, including its own",
+    "colour": "that it is white (a 3 is white too)",
     "exact": "its value",
 }
 TOPS = {

@@ -24,7 +24,7 @@ ABOUT = About(
     ),
     observation=(
         "The observation does not show how many turns are left until the draw. With the option `observe_turn` a fifth "
-        "plane shows them."
+        "plane shows this number."
     ),
     ends="A player who cannot move loses. After `max_turns` turns the game is a draw.",
     rewards={
@@ -32,8 +32,8 @@ ABOUT = About(
     },
     options={
         "size": "cells on each side of the board",
-        "self_trap": "when you lose after a throw that leaves you no move, if your opponent can still move",
-        "max_turns": "turns after which the game is a draw; by default four for each cell",
+        "self_trap": "when you lose, if your own throw leaves you no move and your opponent can still move",
+        "max_turns": "turns after which the game is a draw; `None`: 4 times the number of cells",
         "observe_turn": "whether one more plane of the observation shows the turns left until the draw",
     },
 )

@@ -56,7 +56,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     turns = Labels(("turns left",), "everywhere the turns left until the draw, this one included")
     return {
         "": (
-            Labels(("own cell", "opponent"), "1 at the cell of the player in the name, 0 elsewhere"),
+            Labels(("own cell", "opponent"), "1 at the cell of this player, 0 elsewhere"),
             Labels(("traps",), "1 at every trap"),
             Labels(("throw due",), "1 everywhere if the next action is a throw, 0 everywhere if it is a move"),
             *([turns] if options.observe_turn else []),

@@ -172,7 +172,7 @@ def card(path: Path, kind: Any) -> str:
         "",
         "## Training",
         "",
-        "The first command trains such a network today. The others made this file, each at the commit that it names.",
+        "The first command trains such a network today. The other commands made this file; each line names its commit.",
         "",
         f"- today: `{train_command(metadata)}`; the other options come from the game's recipe",
         f"- best network of the run: after {metadata['steps']:,} {unit_of(metadata, kind)} and "
@@ -187,7 +187,8 @@ def card(path: Path, kind: Any) -> str:
         what = f"earlier network {k} ({spent}), from which {later} started. Its command"
         later = f"earlier network {k}"
         lines.append(command_line(what, start["command"], start["commit"]))
-    lines.append(command_line("published with", f"{metadata['publication']} --run RUN", metadata["published_at"]))
+    publication = f"{metadata['publication']} --run RUN"
+    lines.append(command_line("command that published the file", publication, metadata["published_at"]))
     return "\n".join([*lines, ""])
 
 

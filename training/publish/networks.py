@@ -193,10 +193,11 @@ class SolverKind(GamesKind):
         """Returns how the model was chosen."""
         words = metadata["command"].split()
         nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
-        targets = "values of its own search; no solver"
+        targets = "values from the network's own search, not from a solver"
         if nodes:
-            targets = f"exact values if the solver needs at most {nodes:,} nodes, else values of its own search"
-        return [f"- targets: {targets}", "- selection: by matches against earlier networks"]
+            own = "values from the network's own search"
+            targets = f"exact values if the solver needs at most {nodes:,} nodes, else {own}"
+        return [f"- training targets: {targets}", "- selection: by matches against earlier networks"]
 
     def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures, or where they are."""
@@ -214,9 +215,10 @@ class SolverKind(GamesKind):
                 f"players who see wins and losses {first['ahead']} decisions ahead, and otherwise choose at random"
             )
         lines = [
-            "A critical position has right and wrong actions: a wrong one makes the result worse under perfect play. The table",
-            f"shows how often a search chooses a right action in {first['positions']} critical positions, with Wilson's 95 %",
-            f"intervals. The positions come after {low} to {high} actions of {players}.",
+            "A [critical position](../../docs/terms.md#critical-position) has right and wrong actions. A wrong action makes the",
+            "result worse under perfect play. The table shows how often a search chooses a right action in "
+            f"{first['positions']} critical positions,",
+            f"with Wilson's 95 % intervals. The positions come after {low} to {high} actions of {players}.",
             "",
             f"| search depth | network | hand-made score `{metadata['hand_made']}` |",
             "|---|---|---|",
@@ -312,20 +314,21 @@ class WinChanceKind(GamesKind):
         """Returns what the model is."""
         return [
             *super().about(path, metadata),
-            "One network serves all variants of the table. The player `search:learned,depth=2` uses it.",
+            "The same network plays all variants of the table below, in players such as `search:learned,depth=2`.",
         ]
 
     def made(self, metadata: Json) -> list[str]:
         """Returns how the model was chosen and scaled."""
         selected = metadata["selected"]
         lines = [
-            f"- selection: by {selected['games']:,} games on selection seeds, of which it won {selected['mean']:.1%}"
+            f"- selection: by {selected['games']:,} games on [selection seeds](../../docs/terms.md#selection-seeds). "
+            f"The network won {selected['mean']:.1%}"
         ]
         if scaled := metadata["calibrated"]:
             lines.append(
-                f"- calibration: the predicted log odds are multiplied by {scaled['slope']:.3f} and changed by "
-                f"{scaled['offset']:+.3f}. This was fitted to {scaled['games']} games of each variant on selection seeds from "
-                f"{scaled['first_seed']:,} on"
+                f"- calibration: the predicted log odds are multiplied by {scaled['slope']:.3f}, then "
+                f"{scaled['offset']:+.3f} is added. Both numbers were fitted to {scaled['games']} games of each "
+                f"variant on selection seeds from {scaled['first_seed']:,} on"
             )
         return lines
 
@@ -337,8 +340,8 @@ class WinChanceKind(GamesKind):
             f"The player is `{player}`, or the same with `depth=2`. It sees no hidden information. The games have",
             f"{seeds_line(metadata['first_seed'], last)}. Intervals are Wilson's.",
             "",
-            "The calibration error says how accurate the predicted chances are. It is the mean distance between the predicted",
-            "chance and the share of games won, in ten bins of the prediction.",
+            "The calibration error says how accurate the predicted chances are. The predictions are sorted into",
+            "ten bins. The error is the mean distance between the predicted chance and the share of games won in a bin.",
             "",
             "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",
             "|---|---|---|---|---|---|---|",

@@ -88,7 +88,8 @@ def about(path: Path, metadata: Json) -> list[str]:
     return [
         f"The n-tuple network has {seen:,} table entries other than 0. Size of the file: {path.stat().st_size / 1e6:.1f} MB.",
         "It predicts the gain in potential until the end of the game. The potential of a board is the sum of",
-        f"`points ** {metadata['power']}` over its cells. The network's tuples of cells, in hexadecimal digits: `{tuples}`.",
+        f"`points ** {metadata['power']}` over its cells. The tuples of the network, with one hexadecimal "
+        f"digit for each cell: `{tuples}`.",
     ]
 
 
@@ -120,7 +121,7 @@ def figures(metadata: Json) -> list[str]:
     return [
         *lines,
         "",
-        '"Reached" is the share of the games that reached this tile. Milliseconds are processor time; the games run in',
-        "compiled code.",
-        f"Seeds from {metadata['score'][0]['first_seed']:,} on are used here; neither training nor selection used them.",
+        '"Reached" is the share of the games that reached this tile. Milliseconds are processor time of compiled code.',
+        f"The games have seeds from {metadata['score'][0]['first_seed']:,} on. "
+        "Neither training nor selection used these seeds.",
     ]

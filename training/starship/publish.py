@@ -104,7 +104,7 @@ def about(path: Path, metadata: dict[str, Any]) -> list[str]:
     widths, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
     return [
         "The network sees an unfinished ship and predicts the [quality](../../docs/terms.md#quality) of the finished one,",
-        "from 0 to 1. It serves the [presets](../../docs/terms.md#preset) of the table. It is convolutional.",
+        "from 0 to 1. It works for the [presets](../../docs/terms.md#preset) of the table below. It is convolutional.",
         f"Widths of its layers: {widths}. Size of the file: {size:.2f} MB.",
         "`leafwise ship gen --builder build:learned,depth=1` builds with it.",
     ]
@@ -133,12 +133,12 @@ def figures(metadata: dict[str, Any]) -> list[str]:
         for score in metadata["score"]
     ]
     return [
-        "The table compares the mean quality of ships. The learned builder looks one placement ahead, and never moves a part",
-        "that is placed. The hand-made builder gets the same hulls and",
+        "The table compares the mean quality of ships. The learned builder uses the network. It looks",
+        "one placement ahead, and never moves a part that is placed. The hand-made builder gets the same hulls and",
         "[requests](../../docs/terms.md#request). A ship that is not valid counts 0. The hulls have",
         f"{seeds_line(first, last)}. Intervals are 95 % intervals.",
         "",
-        "| preset | learned builder | hand-made builder | gain, paired | valid ships of the learned builder |",
+        "| preset | learned builder | hand-made builder | mean gain on the same hulls | valid ships of the learned builder |",
         "|---|---|---|---|---|",
         *rows,
     ]

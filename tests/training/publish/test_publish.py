@@ -92,7 +92,7 @@ def test_a_card_names_the_method_of_its_command_or_the_default(told: dict[str, A
             "trilobite --solver-positions 20 --solver-opening-plies 1 7 --depths 1 --unit-games 200",
             "a right action in 20 critical positions",
         ),
-        ("starshipplace --games 2 --unit-games 4", "| gain, paired |"),
+        ("starshipplace --games 2 --unit-games 4", "| mean gain on the same hulls |"),
         ("trap --unit-games 0", "python -m leafwise.experiments.trap.turns"),
     ],
 )
@@ -108,7 +108,8 @@ def test_a_model_is_published_with_its_card(told: str, expected: str, tmp_path: 
     assert f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- " in card
     assert f"\n- today: `{train_command(meta)}`;" in card
     assert (
-        f"- published with, as of commit {meta['published_at'][:8]}: `python -m leafwise.training.publish --out" in card
+        f"- command that published the file, as of commit {meta['published_at'][:8]}: `python -m leafwise.training.publish --out"
+        in card
     )
     assert all((written[name] == tensor).all() for name, tensor in tensors.items())
     units = units_of_file(path)

@@ -50,7 +50,7 @@ def observation(game: Game) -> Iterator[str]:
     yield from arrays(game, DEFAULT_VIEW)
     for name in game.view_names[1:]:
         same = game.view(name).observe_as is game.view(DEFAULT_VIEW).observe_as
-        yield f'`observation="{name}"` is {"the same observation." if same else "another observation:"}'
+        yield f'`observation="{name}"` selects {"the same observation." if same else "another observation:"}'
         yield from () if same else arrays(game, name)
     keys = {
         "action_mask": "int8 array: 1 for each legal action; all ones after the end of the game",
@@ -143,7 +143,7 @@ def options(game: Game) -> Iterator[str]:
         for one in fields(EnvOptions)
         if game.players == 2 or not one.metadata["two_player"]
     )
-    yield f"""Keywords of every environment, with their defaults here: {keywords}.
+    yield f"""Every environment also has these keywords. Their defaults here: {keywords}.
 [Environments](../howto/environments.md#keywords) and `help(env.unwrapped)` explain them."""
 
 
@@ -179,19 +179,21 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         ]
         for one in known
     ]  # fmt: skip
-    yield """Mean return of an episode, by player. `learned` names the network in the package.
-The last column names the commit that measured the row, or the page with the measurement."""
+    yield """The table has the mean [return](../terms.md#return) of an episode for each player. `learned` is the network of the
+package. The last column names the commit whose code measured the row, or the page with the measurement."""
     yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "commit or page"], rows)
+    yield """The role `shipped` marks a search with the network of the package, `best known` the strongest player that was
+measured, and `perfect` an exact solver."""
     if any(one.role == "learner" for one in known):
-        yield """The role `learner` means PPO and DQN of Stable-Baselines3, and MaskablePPO of sb3-contrib, with their default
+        yield """The role `learner` marks PPO and DQN of Stable-Baselines3, and MaskablePPO of sb3-contrib. They have their default
 settings. The column `trained steps` has the number of environment steps of their training."""
     if any(one.ci_low is None for one in known):
         yield "Where there is no interval, all episodes had the same return."
     if game.players == 2:
-        yield (
-            'The opponent is `greedy`, and the player moves first (`seat="first"`). '
-            "Perfect play need not have the highest return, because it does not look for the errors of `greedy`."
-        )
+        yield 'The opponent is `greedy`, and the player moves first (`seat="first"`).'
+        if any(one.role == "perfect" for one in known):
+            yield """The solver plays perfectly, but it does not look for the errors of `greedy`. So another player can have a
+higher return than the solver."""
 
 
 def figure(x: float) -> str:

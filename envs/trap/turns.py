@@ -746,12 +746,12 @@ class TurnSearch:
                 `seconds` no limit.
             seconds: time limit of a turn, move and throw together; the first depth is always completed.
             width: maximum number of pairs (a move and a throw) that are searched at a turn. Default: no limit.
-            late_from: number of the first pair, in the order of promise, that is first searched one turn less deep; None: no pair
-                is.
-            known_from: minimum number of turns left at which a miss takes its value from the table, if the table has one; None:
+            late_from: pairs are searched in the order of promise. From this number on, a pair is first searched one turn less deep;
+                None: never.
+            known_from: with this number of turns left or more, a miss takes its value from the table, if the table has one; None:
                 never.
-            gain: estimate of what the best throw adds to the value of a move. It counts until the search values the throws; with
-                2 it values all throws at once.
+            gain: estimate of what the best throw adds to the value of a move. The search uses it until it values the throws; with
+                2 the search values all throws at once.
             candidates: the throws considered: all, those at free cells beside the opponent (near), or also at traps there and one
                 pass (near+traps).
             table_mb: size of the table of turns in MB.

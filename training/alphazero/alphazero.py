@@ -70,13 +70,14 @@ class Config(IterationOptions):
     init_from: str = ""
     """Model with the initial weights: a run folder or file of this method (default: random weights)."""
     simulations: Annotated[int, Range(2, 1e6)] = 100
-    """Number of new simulations for each decision. The tree keeps those of the decision before."""
+    """Number of new simulations for each decision. The tree also keeps simulations of the previous decision."""
     puct: Annotated[float, Range(0, 100)] = 1.25
     """Exploration constant of PUCT."""
     noise: Share = 0.25
     """Share of Dirichlet noise in the prior of the root."""
     concentration: Annotated[float, Range(0.01, 10000)] = 10.0
-    """Sum of the parameters of the Dirichlet noise. Each is this divided by the number of legal actions."""
+    """Sum of the parameters of the Dirichlet noise. Each parameter is this sum divided by the number of legal
+    actions."""
     sampling_moves: Annotated[int, Range(0, 1e6)] = 8
     """Number of decisions after the opening in which the action is drawn in proportion to the simulations. After them the action
     with the most simulations is played."""

@@ -120,8 +120,8 @@ class Config(ActorOptions):
     exploration_fraction: Share = 0.5
     """Fraction of the run over which the exploration falls."""
     exploration_spread: Annotated[float, Range(0, 100)] = 0.0
-    """Spread of the exploration over the games. In game i of k the share of random actions is raised to the power 1 + i / (k - 1)
-    times this number (0: the same share in all games; 7 in the paper)."""
+    """Spread of the exploration over the games. Let S be this number. In game i of k, counted from 0, the share of random
+    actions is raised to the power 1 + S i / (k - 1). 0: the same share in all games; 7 in the paper."""
     plies: Plies = 8
     """Maximum number of random actions at the start of a game."""
     guide: str = ""
@@ -141,7 +141,8 @@ class Config(ActorOptions):
     match_depth: Depth = 1
     """Depth of the searches in matches."""
     interval: Every = 102_400
-    """Number of decisions between two log entries, and between two evaluations. The first comes after at most 102,400."""
+    """Number of decisions between two log entries, and between two evaluations. The first
+    entry comes after at most 102,400 decisions."""
 
 
 def check(config: Config, game: Any) -> None:

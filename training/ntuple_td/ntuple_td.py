@@ -79,7 +79,7 @@ class Config(RunOptions):
     """Kind of positions that the network values, by the game's name for it: decisions, or afterstates before chance acts
     (default: the game's usual kind)."""
     small_tables: str | None = None
-    """Small tables beside the tuples, of those that the game has, separated by blanks (default: the usual ones)."""
+    """The game's small tables that the network has beside the tuples, separated by blanks (default: the usual ones)."""
     splits: str = ""
     """Values of the highest cell, ascending. At each of them the network changes to another copy of all tables (multi-stage
     learning)."""

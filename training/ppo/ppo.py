@@ -48,8 +48,8 @@ class Config(GatedOptions):
     """Opponent in two-player games: self (the current or an earlier policy, which samples its actions) or any player.
     greedy and random run compiled in the environment's step."""
     newest_share: Share = 0.5
-    """Share of rollouts against the current policy with --opponent self. The others are against a policy that won its
-    match."""
+    """Share of rollouts against the current policy with --opponent self. In the others the opponent is an earlier
+    policy that won its match."""
     pool_size: Annotated[int, Range(1, 100)] = 8
     """Number of latest match winners that are kept as opponents."""
     plies: Plies = 0
@@ -57,7 +57,7 @@ class Config(GatedOptions):
     reward: str = "score"
     """Reward of the environment."""
     guide: str = ""
-    """Player that the policy imitates before it plays itself, for example search:pirates,depth=2 (default: none)."""
+    """Player that the policy imitates before it learns from its own games, for example search:pirates,depth=2 (default: none)."""
     guide_decisions: Count = 400_000
     """Minimum number of the guide's decisions. Its games are played to the end."""
     easy_variants: tuple[str, ...] = ()

@@ -60,7 +60,7 @@ class RunOptions:
     run: str = ""
     """Run folder (default: runs/GAME-METHOD-SEED)."""
     seed: Annotated[int, Range(0, SELECTION_SEED - 1)] = 1
-    """Key of the run's random streams, below 900,000."""
+    """Seed of the run's random numbers, below 900,000."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 30.0
     """Minimum time between two checkpoints, in seconds."""
     resume: bool = False

@@ -235,7 +235,7 @@ def page(config: Config, results: Mapping[str, Any]) -> list[str]:
         "have the smallest and the largest speedup of a repeat. Core seconds are the processor time of all processes, including "
         "the",
         "driver (the process of the command) and Ray's own. The column `speedup by core seconds` has the largest",
-        "possible speedup: the one if no core waited or did other work. The goals for two cores are speedups of "
+        "possible speedup, for cores that never wait and have no other work. The goals for two cores are speedups of "
         f"{MARKS[SEVERAL]} with processes and {MARKS[RAY]} with Ray. The",
         "work consists of [jobs](../docs/terms.md#job).",
         "",

@@ -171,8 +171,8 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     text += ["", "## How accurate are the predicted chances?", ""]
     text += [
         "At every decision of its games the learned leaf predicts the chance to win. We group the predictions by",
-        "tenths (0 to 0.1, 0.1 to 0.2, ...). The calibration error is the mean difference, in a group, between the predicted",
-        "chance and the share of games won.",
+        "tenths (0 to 0.1, 0.1 to 0.2, ...). The calibration error is the mean difference between the",
+        "predicted chance of a group and its share of games won.",
         "",
     ]
     depths = [kind for kind in KINDS if kind.startswith("depth")]

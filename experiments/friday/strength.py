@@ -216,7 +216,7 @@ def lines(by_point: dict[Point, dict[str, Any]], config: Config) -> list[str]:
         "# Friday: strength by the time for a decision",
         "",
         f"The table has the share of games that a search with the network `{config.model}` wins. The time limit is per decision. "
-        "In brackets are the 95 % interval (Wilson) and the number of games. The network sees no hidden",
+        "The brackets have the 95 % interval (Wilson) and the number of games. The network sees no hidden",
         f"cards. The rows without `MCTS` are depth-limited searches. Seeds are from {FIRST_SEED:,} on, and times are",
         "processor time. To repeat a row at level N, run `leafwise eval` with the text of the last column.",
         "",

@@ -195,9 +195,8 @@ def study(config: Config) -> None:
         each = ", ".join(f"{seconds:.2f}" for seconds in answers)
         parts += section(
             "The first answer",
-            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened. "
-            f"This time includes {PACE:g} s for the search. "
-            f"The cache of the browser was empty. The time is the median of these, in seconds: {each}.",
+            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened "
+            f"(the median of {each}). This time includes {PACE:g} s for the search. The cache of the browser was empty.",
         )
     write_page(config, "pages.md", signed(config, [*INTRODUCTION, "", *parts]))
 

@@ -654,7 +654,7 @@ def write(study: Study, results: Results) -> None:
         "search.",
         "",
         "DQN and PPO of Stable-Baselines3 (SB3) have their default options, with one exception. In Starship DQN's replay",
-        f"buffer is smaller, so that it fits into 4 GB. MaskablePPO of sb3-contrib has [settings](../../{SETTINGS}).",
+        "buffer is smaller, so that it fits into 4 GB. [Another page](learners.md) measures MaskablePPO of sb3-contrib.",
         "",
         "The games of the tables have seeds from 2,000,000 on; intervals are 95 % intervals. Two-player games have",
         "random openings, and each opening is played from both seats. The picture has the learning curves, as far as the runs",

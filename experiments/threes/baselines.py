@@ -73,7 +73,7 @@ def page(config: Config, results: Results) -> list[str]:
         "# Threes: hand-made scores and public programs",
         "",
         "The table has the final scores of hand-made players. The columns 384 to 6144 have the share of games that reached this "
-        "tile. The last column has the processor seconds per move. In `search:NAME` the name is that of a hand-made score. "
+        "tile. The last column has the processor seconds per move. In `search:NAME`, `NAME` is a hand-made score. "
         "`threesus` and `nneonneo` are [public programs](../../docs/howto/others.md).",
         "",
         *table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows),

@@ -113,7 +113,7 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "builder on the same seeds, with its 95 % interval. The column `gain over the first` compares with the first row, "
         "and `over` names",
         "the other builder. The column `both valid` has",
-        "the gain for the ships that are valid with both builders. The columns thrust to skin are the terms of the",
+        "the gain for the ships that are valid with both builders. The columns `thrust` to `skin` are the terms of the",
         "quality, means over valid ships. `s/ship` is processor time in seconds.",
         "",
         "The last two tables of a preset show",

@@ -244,6 +244,7 @@ def report(config: Config, positions: list[PositionRow], results: Results) -> No
         f"The exact solver makes no error{spent}.",
         "So the solver is the strongest player of the package, and the networks show how much can be learned without it.",
         "",
+        "Played positions come from games of two searches without a leaf. Random positions come after random moves.",
         "Each column is a group of positions. The number of positions is in brackets. `won` and `drawn` are the exact values for "
         "the player to",
         "move. In `one keeping move` only one move keeps the value. Plies are the moves before the position. With",

@@ -77,7 +77,7 @@ def evaluation(config: Config) -> Case:
     seeds, start = range(SELECTION_SEED, SELECTION_SEED + BATCH * (untimed + count)), work.game.start()
     pieces = [[(seed, start) for seed in batch] for batch in in_pieces(seeds, BATCH)]
     return Case(
-        f"`eval threes {text}`, {BATCH * count} games, {BATCH} a piece",
+        f"`eval threes {text}`, {BATCH * count} games, {BATCH} per job",
         untimed,
         lambda processes, cluster: executor_for(work, processes, cluster),
         lambda executor: pieces,
@@ -109,7 +109,7 @@ def self_play(config: Config) -> Case:
         return [partial(record_piece, actor, networks, 0, PIECE, key, False, 0.0) for key in range(untimed + count)]
 
     return Case(
-        f"self-play, Trilobite 7x6 with the shipped network, depth 2, {count} pieces of {PIECE:,} positions",
+        f"self-play, Trilobite 7x6 with the shipped network, depth 2, {count} jobs of {PIECE:,} positions",
         untimed,
         lambda processes, cluster: executor_for(Calls(recorder), processes, cluster),
         pieces,
@@ -230,13 +230,14 @@ def page(config: Config, results: Mapping[str, Any]) -> list[str]:
             )
     lines = [
         "# Speed of one process, several processes and a cluster", "",
-        f"Measured on {results['hardware']}, with a load of {results['load']:.1f} at the start. Times are medians of",
-        f"{config.repeats} repeats, after one repeat that warms up. The speedup is over one process. In parentheses",
-        "are the smallest and the largest speedup of a repeat. Core seconds are the processor time of all processes, including the",
+        f"The study ran on {results['hardware']}, with a load of {results['load']:.1f} at the start. Times are medians of",
+        f"{config.repeats} repeats, after one repeat that warms up. The speedup compares with one process. The parentheses",
+        "have the smallest and the largest speedup of a repeat. Core seconds are the processor time of all processes, including "
+        "the",
         "driver (the process of the command) and Ray's own. The column `speedup by core seconds` has the largest",
-        "speedup that is possible on cores without other work. The goals for two cores are speedups of "
-        f"{MARKS[SEVERAL]} with processes and {MARKS[RAY]} with Ray. A piece of",
-        "work is one [job](../docs/terms.md#job).",
+        "possible speedup, for cores that never wait and have no other work. The goals for two cores are speedups of "
+        f"{MARKS[SEVERAL]} with processes and {MARKS[RAY]} with Ray. The",
+        "work consists of [jobs](../docs/terms.md#job).",
         "",
         *table("work | runs in | seconds: | core seconds: | speedup: | speedup by core seconds: | MB per process:", rows),
         "",

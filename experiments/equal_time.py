@@ -188,20 +188,21 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
     by_hand = ", ".join(f"`{panel.leaves}` in {panel.title.partition(',')[0]}" for panel in panels[:5])
     return [
         "# Hand-made against learned leaf at equal time", "",
-        "The strength of two [leaves](../docs/terms.md#leaf) of each game in the same search: a hand-made one, and the network",
-        "of the package (learned). Both have the same processor time, per move, decision, turn or ship. Intervals are 95 %",
-        "intervals.", "",
+        "This page compares two [leaves](../docs/terms.md#leaf) of each game in the same search: a hand-made one, and the network",
+        "of the package (learned). Both have the same processor time (column `time`). Intervals are 95 % intervals. A share of the",
+        "[points](../docs/terms.md#points) compares the two leaves in one match.", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        f"The hand-made leaf is the one that is strongest with this time limit. It is {by_hand}.",
-        "In two-player games both shares are from one match, which plays every opening from both seats. The games are from",
-        "the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md), [Trap](trap/turns.md) and",
-        "[Friday](friday/learned.md).",
+        f"Of the hand-made leaves we took the strongest one at this time limit: {by_hand}.",
+        "In two-player games the match plays every opening from both seats. The games of Cassis and the ships belong to this",
+        "page. The other games are from the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md),",
+        "[Trap](trap/turns.md) and [Friday](friday/learned.md).",
         "",
-        f"Starship compares three builders: {', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
-        "the depth and width that were best on other seeds, among those that are no slower than the learned leaf. The",
-        "third (`best of 170 hand-made ships`) needs no leaf. It knows all requests beforehand, builds 170 ships by",
-        "hand-made rules, and keeps the best.",
+        "Starship compares three [builders](../docs/terms.md#builder): "
+        f"{', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
+        "the hand-made leaf. Its depth and width were the best on other seeds, among those that are as fast as the learned",
+        "leaf or faster. The third (`best of 170 hand-made ships`) needs no leaf. It knows all",
+        "[requests](../docs/terms.md#request) beforehand, builds 170 ships by hand-made rules, and keeps the best.",
         "",
     ]  # fmt: skip
 

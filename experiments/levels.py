@@ -87,7 +87,7 @@ def study(config: Config) -> None:
 
 def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     """Returns the page."""
-    head = " | ".join(["variant", *(f"{level} from {stronger}:" for level, stronger in pairwise(LEVELS)), "games:"])
+    head = " | ".join(["variant", *(f"{level} against {stronger}:" for level, stronger in pairwise(LEVELS)), "games:"])
     rows = []
     for short, by_level in by_id.items():
         shares = [share(result, "share") for result in by_level.values()]
@@ -101,14 +101,14 @@ def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     return [
         "# Levels of play",
         "",
-        "`leafwise play GAME --level easy` plays against an opponent of the level `easy`. In other commands this opponent is the",
-        'player `level:easy`, in an environment `opponent="level:easy"`. In a two-player game a level plays the moves of the',
-        "exact solver, or of the player `best` if there is no solver. It replaces some moves by random ones:",
+        "`leafwise play GAME --level easy` plays against an opponent of the level `easy`. Other commands call this opponent",
+        '`level:easy`, and an environment takes `opponent="level:easy"`. In a two-player game a level plays the moves of the',
+        "exact solver, or of the player `best` if there is no solver. Each level replaces this share of its moves by random ones:",
         f"{what}.",
         *own_players,
-        "`course` names a player of [the course](../docs/terms.md#course) from which Trap comes.",
+        "The players `course:` are from [the course](../docs/terms.md#course) from which Trap comes.",
         "",
-        "The table shows the share of the points that each level takes from the next stronger one, with 95 % intervals:",
+        "The table shows the share of the points that each level wins against the next stronger one, with 95 % intervals:",
         "",
         *table(head, rows),
         "",

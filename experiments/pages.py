@@ -150,8 +150,8 @@ def first_answers(site: Path, build: str, browsers: int) -> list[float]:
 INTRODUCTION = (
     "# Exported pages",
     "",
-    "How much a browser loads for the [pages without a server](../docs/howto/web-export.md), and how fast they "
-    "search. The table",
+    "This study measures how much a browser loads for the [pages without a server](../docs/howto/web-export.md), and how fast "
+    "these pages search. The table",
     "compares the search of an exported page with the same search in Python. Both search the same positions, to the depth of",
     "the column `depth`. Times are processor time.",
 )
@@ -179,12 +179,12 @@ def study(config: Config) -> None:
     load = f"with a load of {os.getloadavg()[0]:.1f}"
     words = (
         f"In addition, the pages, the index and the pictures of all games together have {pages:,} bytes. "
-        f"Measured on {hardware()}, {load}."
+        f"The study ran on {hardware()}, {load}."
     )
     parts = section(
         "Bytes and times",
         table(
-            "variant | code, bytes: | tables and network, packed, bytes: | depth | in Python, µs per node: | in "
+            "variant | code, bytes: | packed tables and network, bytes: | depth | in Python, µs per node: | in "
             "the page, µs per node: | ratio:",
             rows,
         ),
@@ -195,9 +195,8 @@ def study(config: Config) -> None:
         each = ", ".join(f"{seconds:.2f}" for seconds in answers)
         parts += section(
             "The first answer",
-            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened, of which "
-            f"the search takes {PACE:g} s. "
-            f"The cache of the browser was empty. This is the median of {each}.",
+            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened "
+            f"(the median of {each}). This time includes {PACE:g} s for the search. The cache of the browser was empty.",
         )
     write_page(config, "pages.md", signed(config, [*INTRODUCTION, "", *parts]))
 

@@ -95,7 +95,10 @@ def row_of(one: dict[str, Any]) -> str:
     return f"| {one['leaf']} | {one['search']} | {figures} |"
 
 
-HEAD = "| leaf | search | mean loss, percentage points | 95 % interval | best moves | ms per move |\n|---|---|---|---|---|---|"
+HEAD = (
+    "| leaf | search | mean loss, percentage points | 95 % interval | share of best moves | ms per move |\n"
+    "|---|---|---|---|---|---|"
+)
 
 
 def page_of(results: dict[str, Any]) -> str:
@@ -108,7 +111,8 @@ def page_of(results: dict[str, Any]) -> str:
         "This command wrote the page. All players choose moves in the same",
         f"{results['positions']:,} positions with two legal moves or more.",
         f"The positions come from games with {results['pieces']} pieces per player.",
-        "The loss of a move is the chance to win that it gives away against the best move, by the exact solver.",
+        "The loss of a move is the chance to win after the best move minus the chance after this move. "
+        "The exact solver gives both.",
         "`race` is the hand-made [leaf](../../docs/terms.md#leaf). "
         "`learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
         "",
@@ -119,7 +123,8 @@ def page_of(results: dict[str, Any]) -> str:
         columns = [result["search"] for result in results["trained"][0]["found"]]
         lines += [
             "",
-            "Mean loss in percentage points after more and more training. Each row is one run of the recipe:",
+            "The next table has the mean loss in percentage points after different amounts of training. "
+            "Each row is one run of the recipe:",
             "",
         ]
         lines += ["| iterations | processor time | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]

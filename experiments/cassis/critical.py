@@ -63,10 +63,12 @@ def study(config: Config) -> None:
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
-        "A search with the [leaf](../../docs/terms.md#leaf) of its row chooses an action. The table shows how often "
-        "the action keeps the game's exact value, with Wilson's 95 % intervals.",
-        "Positions come after random actions. In each position some action loses value, and another does not. Ties",
-        "are broken at random. The networks learned without a solver.", "",
+        "In each position a search with the [leaf](../../docs/terms.md#leaf) of the row chooses an action. The table shows "
+        "the share of actions that keep the game's exact value, with Wilson's 95 % intervals.",
+        "The positions were reached by random actions (their number: `actions before`). In each position some action "
+        "loses value, and another does not.",
+        "Among equally good actions the search chooses at random. `cassis7` and `cassis8` are networks in the package, "
+        "which learned without a solver.", "",
         *table(head, rows), "",
     ]  # fmt: skip
     write_page(config, "critical.md", signed(config, lines))

@@ -73,15 +73,17 @@ def study(config: Config) -> None:
         "The table counts the positions in which a search with the [leaf](../../docs/terms.md#leaf) keeps the exact "
         "value of the game. Positions",
         "that differ only in the names of the points are counted once. A position is critical if some action loses value.",
-        "The search draws one of its best actions at random, so the row of `safe_edges` varies a little.", "",
-        *table("leaf | keeps the value | in critical positions", rows), "",
+        "The search draws one of its best actions at random, so the row of `safe_edges` varies a little. "
+        "`cassis` is the network in the package, and `safe_edges` is hand-made.", "",
+        *table("leaf | all positions | critical positions", rows), "",
     ]  # fmt: skip
     if config.large:
         starts = leaves.openings(game("cassis", n=8), config.games // 2, (4, 8))
         searches = {f"depth {depth}": {"depth": depth} for depth in config.depths}
         lines += [
             "## 8 points: games against the hand-made leaf `safe_edges`", "",
-            "Games begin with 4 to 8 random edges. Both players play each opening from both seats.", "",
+            "Games begin with 4 to 8 random edges. Both players play each opening from both seats.",
+            "Shares and Elo differences are those of the learned leaf.", "",
             *leaves.games_table(config, results, "n = 8, ", config.large, starts, searches), "",
         ]  # fmt: skip
     write_page(config, "learned.md", signed(config, lines))

@@ -39,11 +39,11 @@ ROUNDS = (0.1, 0.4, 1.0)
 """Shares of the games; all entries play one share before any plays the next."""
 HEAD = """# Friday: hand-made players
 
-Players see no hidden cards, except clairvoyant ones. A clairvoyant player sees the order of all hidden cards, as the public engine
-Fridai does. Its games start with 22 life, and it plays only in this study. The final score is by the rule booklet, also for lost
-games. The columns yellow, red and pirates have the share of games that reached this phase. Intervals are 95 % intervals: Wilson
-(1927) for the share won, Student's t for the mean score. Times are processor time. Seeds are from 1,000,000 on. To repeat a row,
-give the last column to `leafwise eval`.
+Only clairvoyant players see hidden cards. They know the order of all hidden cards, as the public engine Fridai does. Their games
+start with 22 life, and they play only in this study. The final score follows the rule booklet, also in lost games. The columns
+yellow, red and pirates have the share of games that reached this [phase](../../docs/terms.md#phase). Intervals are 95 % intervals:
+Wilson (1927) for the share won, Student's t for the mean score. Times are processor time. Seeds are from 1,000,000 on. To repeat
+a row, run `leafwise eval` with the text of the last column.
 """
 
 

@@ -146,12 +146,14 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     text = [
         "# Friday: the learned leaf against the hand-made ones",
         "",
-        "The tables have the share of games won, and in brackets its 95 % interval (Wilson) and the number of",
+        "The tables have the share of games won, and in brackets the 95 % interval (Wilson) and the number of",
         "games. `learned` is the network in the package; the other [leaves](../../docs/terms.md#leaf) are hand-made. "
         "No player sees hidden",
-        f"cards. All play the same seeds, from {FIRST_SEED:,} on. Depth counts only decisions that reveal a card,",
-        f"and at equal depth a search looks at {config.nodes} decisions at most. Times are processor time. To repeat",
-        "a row at level L, give the last column to `leafwise eval`.",
+        f"cards. All play the same seeds, from {FIRST_SEED:,} on. [Depth](../../docs/terms.md#depth) counts "
+        "only decisions that reveal a card.",
+        f"In the tables of equal depth a search looks at no more than {config.nodes} decisions. Times are processor time. "
+        "To repeat",
+        "a row at level L, run `leafwise eval` with the text of the last column.",
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
@@ -169,8 +171,8 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     text += ["", "## How accurate are the predicted chances?", ""]
     text += [
         "At every decision of its games the learned leaf predicts the chance to win. We group the predictions by",
-        "tenths (0 to 0.1, 0.1 to 0.2, ...). The calibration error is the mean difference between the predicted",
-        "chance and the share of games won.",
+        "tenths (0 to 0.1, 0.1 to 0.2, ...). The calibration error is the mean difference between the",
+        "predicted chance of a group and its share of games won.",
         "",
     ]
     depths = [kind for kind in KINDS if kind.startswith("depth")]
@@ -184,7 +186,14 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
         text.append(f"All levels together, {kind}: {calibrated(tenths)['calibration_error']:.3f}.")
     tenths = results[f"depth 1, level 1, {LEARNED}"]["tenths"]
     rows = [[f"{t['decisions']:,}", f"{t['chance']:.3f}", f"{t['won']:.3f}"] for t in tenths]
-    return [*text, "", "Level 1, depth 1:", "", *table("decisions | mean predicted chance | games won", rows), ""]
+    return [
+        *text,
+        "",
+        "Level 1, depth 1:",
+        "",
+        *table("decisions | mean predicted chance | share of games won", rows),
+        "",
+    ]
 
 
 def separation_line(results: dict[str, Any], kind: str) -> str:
@@ -194,8 +203,8 @@ def separation_line(results: dict[str, Any], kind: str) -> str:
     for level in LEVELS:
         learned, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
         (yes if learned["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
-    line = f"The interval of the learned leaf lies above those of all other leaves at level {', '.join(yes) or 'none'}"
-    return line + (f"; it does not at level {', '.join(no)}." if no else ".")
+    line = f"Levels at which the interval of the learned leaf lies above those of all other leaves: {', '.join(yes) or 'none'}"
+    return line + (f". At the others it does not: {', '.join(no)}." if no else ".")
 
 
 main = command(Config, study)

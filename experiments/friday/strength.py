@@ -215,10 +215,10 @@ def lines(by_point: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     return [
         "# Friday: strength by the time for a decision",
         "",
-        f"The table has the share of games that the network `{config.model}` wins in a search with the time limit of",
-        "the row per decision. In brackets are the 95 % interval (Wilson) and the number of games. The network sees no hidden",
-        f"cards. Rows without MCTS are depth-limited search. Seeds are from {FIRST_SEED:,} on, and times are",
-        "processor time. To repeat a row at level N, give the last column to `leafwise eval`.",
+        f"The table has the share of games that a search with the network `{config.model}` wins. The time limit is per decision. "
+        "The brackets have the 95 % interval (Wilson) and the number of games. The network sees no hidden",
+        f"cards. The rows without `MCTS` are depth-limited searches. Seeds are from {FIRST_SEED:,} on, and times are",
+        "processor time. To repeat a row at level N, run `leafwise eval` with the text of the last column.",
         "",
         "![The table as curves](strength.png)",
         "",
@@ -240,9 +240,10 @@ def calibration_lines(by_point: dict[Point, dict[str, Any]]) -> list[str]:
     rows = [test_row(point, *f["told"]) for point, f in predicted.items()]
     what = [
         "At each decision the search predicts the chance to win. We group the predictions by tenths and compare",
-        "them with the share of games won. The interval is a bootstrap over games. Even correct predictions have a",
-        "small error, by luck. In 95 % of such samples it is below the column `luck alone`. The column `p` has the",
-        "probability that luck makes an error as large as the measured one.",
+        "them with the share of games won. The interval is from a bootstrap over games. Even if all predictions",
+        "were correct, luck would make a small error. With probability 95 % that error is below the value in the column "
+        "`luck alone`. The",
+        "column `p` has the probability that luck alone makes an error at least as large as the measured one.",
     ]
     return [
         *section("How accurate are the predicted chances?", what, table(TESTED, rows)),
@@ -266,8 +267,9 @@ def scaled_lines(ms: int, predicted: dict[Point, dict[str, Any]]) -> list[str]:
     rows = [test_row(point, *parts_of_level) for point, parts_of_level in zip(by_point, levels, strict=True)]
     (a, b), (c, d) = right.lines
     return [
-        "The next table corrects the predictions first: the log odds of all levels get one slope and one offset. We",
-        "fit both on one half of the games and test them on the other half, then swap the halves:",
+        "For the next table we corrected the predictions first. We multiplied their log odds by a slope and added an offset, "
+        "the same for all levels. We",
+        "fitted both on one half of the games and tested them on the other half, then swapped the halves:",
         "",
         *table(TESTED, rows),
         "",

@@ -148,13 +148,14 @@ def write(study: Study, results: Results) -> None:
     """Writes the page with the known results."""
     lines = [
         "# MaskablePPO with tuned settings and with its defaults", "",
-        "We trained MaskablePPO of sb3-contrib in two ways, for the same processor time of one core. Rows",
-        f"`settings` have [settings for each id](../../{SETTINGS}) and many environments in one compiled batch. Rows `defaults` "
-        "have the",
+        "We trained MaskablePPO of sb3-contrib in two ways, for the same processor time of one core. With",
+        f"`settings` the training used [settings for each id](../../{SETTINGS}) and many environments in one compiled batch. "
+        "With `defaults` it used the",
         "defaults of sb3-contrib and eight environments. The policies play without a search, and choose the most",
-        "probable action. Two-player games begin with up to four random moves, each opening from both seats. For",
-        "them the table shows the share of the points, for single-player games mean scores. Intervals are 95 %",
-        "intervals.", "",
+        "probable action. Two-player games begin with up to four random moves, and each opening is played from both seats.",
+        "The first table has the share of the [points](../../docs/terms.md#points) in two-player games. The second has mean "
+        "scores in single-player",
+        "games (in Friday the share won, in Starship the quality). Intervals are 95 % intervals.", "",
         *tables(results),
     ]  # fmt: skip
     write_page(study, "learners.md", signed(study, lines))

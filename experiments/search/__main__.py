@@ -115,12 +115,13 @@ def report(config: Config, results: Results) -> None:
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
         "Depth-limited search (`search`) and Monte Carlo tree search (`mcts`) play with the same "
         "[leaf](../../docs/terms.md#leaf) and the same",
-        "processor time per decision. `learned` is the network in the package, `rollout` means random games, and a",
-        "player without a leaf in its name has the hand-made score. Two-player games have the share of the points",
-        "of the player named first; the other games have a mean score (in Friday the share won, in Starship the",
-        "quality). Sim is the game Cassis.", "",
+        "processor time per decision. `learned` is the network in the package. With `rollout` random games value a position. A",
+        "player without a leaf in its name has the hand-made score. Rows `A against B` have the share of the "
+        "[points](../../docs/terms.md#points)",
+        "of player A. The other rows have a mean score (in Friday the share won, in Starship the",
+        "[quality](../../docs/terms.md#quality)). Sim is another name of the game Cassis.", "",
         f"Two-player games begin with random moves ({openings}), and each opening is played from both seats. Both",
-        "searches first value every action of a decision once, however long that takes. In Starship this takes more",
+        "searches first value every action of a decision once, even if this takes more than their time. In Starship it takes more",
         "than 1 ms if a part has hundreds of places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
     ]  # fmt: skip

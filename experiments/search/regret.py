@@ -175,9 +175,9 @@ def report(config: Config, results: Results) -> None:
         "Regret is what a decision loses: the exact value of the best action minus that of the chosen one. A win",
         "counts 1 and a loss -1. The tables have the mean regret over critical decisions, its 95 % interval, and",
         "the share of decisions that keep the value. A decision is critical if some action loses value. A player",
-        "without a [leaf](../../docs/terms.md#leaf) in its name has the hand-made score of the game. `rollout` means "
-        "random games. Sim is",
-        "the game Cassis. Times are processor time.",
+        "without a [leaf](../../docs/terms.md#leaf) in its name has the hand-made score of the game. "
+        "With `rollout` random games value a position. Sim is",
+        "another name of the game Cassis. Times are processor time. An interval `-` means that all decisions kept the value.",
         "",
     ]
     for label, rows_of_game in results.items():

@@ -246,9 +246,11 @@ def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
     if not old:
         return []
     count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
-    others = "" if old == len(with_intervals) else " The others are Student's t intervals, or Wilson's for shares."
+    others = (
+        "" if old == len(with_intervals) else " The other intervals are Student's t intervals, or Wilson's for shares."
+    )
     return [
-        f"{count} intervals are from a bootstrap, an earlier method. They cannot be computed again, because their single games or "
+        f"{count} intervals are from an older method, a bootstrap. They could not be replaced, because the single games or "
         f"decisions were not kept.{others}",
         "",
     ]

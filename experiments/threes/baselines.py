@@ -72,16 +72,16 @@ def page(config: Config, results: Results) -> list[str]:
     lines = [
         "# Threes: hand-made scores and public programs",
         "",
-        "Final scores of hand-made players, the share of games that reached each tile (columns 384 to 6144), and "
-        "processor seconds per move. In `search:NAME` the name is that of a hand-made score. `threesus` and `nneonneo` are "
-        "[public programs](../../docs/howto/others.md).",
+        "The table has the final scores of hand-made players. The columns 384 to 6144 have the share of games that reached this "
+        "tile. The last column has the processor seconds per move. In `search:NAME`, `NAME` is a hand-made score. "
+        "`threesus` and `nneonneo` are [public programs](../../docs/howto/others.md).",
         "",
         *table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows),
     ]
     if not any(name in results for name in PUBLISHED):
         return lines
     beside = [row for name in PUBLISHED if name in results for row in side_by_side(name, results[name])]
-    head = f"player | whose games | games: | lowest: | median: | highest: | {tiles}"
+    head = f"player | source of the scores | games: | lowest: | median: | highest: | {tiles}"
     return [
         *lines,
         "",
@@ -98,7 +98,10 @@ def side_by_side(name: str, result: dict[str, Any]) -> list[list[str]]:
     measured = min(scores), result["median"], max(scores), *(100 * share for share in reached)
     return [
         [f"`{name}`", whose, f"{games}", *(f"{n:,.0f}" for n in figures[:3]), *(f"{n:.0f} %" for n in figures[3:])]
-        for whose, games, figures in (("published", 100, PUBLISHED[name]), ("here", result["games"], measured))
+        for whose, games, figures in (
+            ("published", 100, PUBLISHED[name]),
+            ("our reimplementation", result["games"], measured),
+        )
     ]
 
 

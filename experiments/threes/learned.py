@@ -156,29 +156,29 @@ def page(config: Config, results: Results) -> list[str]:
     about = {
         "depth": (
             "Equal depth",
-            "At depths 4 and 5 the search has `cutoff=0.003`: it does not search further from a position that it reaches with a "
-            "smaller probability, and takes the leaf's value there. The search with the learned leaf has `cutoff=0.001` at depth "
-            "3. A cutoff costs little and makes the search two to three times faster.",
+            "At depths 4 and 5 the search has `cutoff=0.003`: if a position has a smaller probability, the search "
+            "takes the leaf's value there and goes no further. The search with the learned leaf has `cutoff=0.001` at depth "
+            "3. A cutoff costs little strength, and makes the search two to three times faster.",
         ),
         "time": (
             "Equal time per move",
-            "Each search has the same processor time per move, and searches deeper until its time is over, with `cutoff=0.003`. "
-            "`mcts` is Monte Carlo tree search with the learned leaf.",
+            "All searches have the same processor time per move. Depth-limited searches go deeper until the time is over, with "
+            "`cutoff=0.003`. The rows `mcts` are Monte Carlo tree search with the learned leaf, without a cutoff.",
         ),
     }
     known = [part for part in PARTS if any(split(title)[0] == part for title in results)]
     return [
         "# Threes: learned leaves against hand-made ones",
         "",
-        "Scores of a search whose [leaf](../../docs/terms.md#leaf) is the network in the package (`learned`) or one of "
-        "three hand-made scores. The columns",
+        "The tables have the scores of a search. Its [leaf](../../docs/terms.md#leaf) is the network in the package (`learned`), "
+        "or one of three hand-made scores. The columns",
         "3072, 6144 and 12288 have the share of games that reached this tile. Games of the hand-made leaves have seeds from",
         "1,000,000 on, and games of the learned leaf from 2,000,000 on. `python -m leafwise.experiments.threes.learned` writes",
         "this page.",
         "",
         *(line for part in known for line in section(*about[part], score_table(results, part))),
         *(["![Mean score against time per move, with published players](learned.png)", ""] if known else []),
-        "[Another page](../archive/threes-learning.md) studies longer training, and which parts of it matter.",
+        "[Another page](../archive/threes-learning.md) studies longer training, and which parts of the training matter.",
     ]
 
 

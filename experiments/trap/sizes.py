@@ -48,9 +48,9 @@ def page(config: Config, results: Results) -> list[str]:
         "# Trap: boards of other sizes",
         "",
         f"For each size the network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) "
-        f"`{config.rival}`. Both search whole turns (a move and a throw), with the same choice of throws and the same "
+        f"`{config.rival}`. Both search whole turns (a move and a throw), consider the same throws, and have the same "
         f"processor time per turn. Seeds are from "
-        f"{config.first_seed:,} on; each seed is played from both seats.",
+        f"{config.first_seed:,} on; each seed is played from both seats. The results are those of the network.",
         "",
         *points_table(results),
         "",

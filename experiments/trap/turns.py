@@ -66,10 +66,10 @@ def page(config: Config, results: Results) -> list[str]:
         f"The network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) `{config.rival}`. A turn is a "
         "move and a throw. The player `turns` searches whole turns, with one node for each turn. The player `search` searches "
         "single decisions, with half of the time for the move and half for the throw. Both consider the same throws (the "
-        "[candidates](../../docs/terms.md#candidates) near+traps). Neither searches further after a throw that lands on an "
+        "[candidates](../../docs/terms.md#candidates) near+traps). Neither player searches further after a throw that lands on an "
         "unlikely cell. "
         f"The network always plays as `turns`. Times are processor time per turn. Seeds are from "
-        f"{config.first_seed:,} on; each seed is played from both seats. "
+        f"{config.first_seed:,} on; each seed is played from both seats. The results are those of the network. "
         "The options of the search were chosen on seeds below 900,000.",
         "",
         *points_table(results),

@@ -52,7 +52,7 @@ from leafwise.training.execution import executor_for
 SEEN = 4
 """Depth of the players whose games give critical positions."""
 KINDS = {
-    "played": f"from games of players who search {SEEN} moves deep without a score",
+    "played": f"from games of two players who search {SEEN} moves ahead and see only wins and losses",
     "random": "after random moves",
     "random, quiet": "after random moves, if neither player can win at once",
 }
@@ -109,8 +109,9 @@ def judge_small(config: Config, results: Results) -> list[str]:
         "",
         "The table counts the boards in which a search with the [leaf](../../docs/terms.md#leaf) keeps the exact value "
         "of the game.",
+        "`trilobite` is the network in the package for this board, and `lines` is hand-made.",
         "",
-        *table("leaf | keeps the value", rows),
+        *table("leaf | boards with the value kept", rows),
         "",
     ]
     results_of_players = [results.find(f"3x3, {text}", partial(judge_player, boards, text)) for text in config.players]
@@ -167,7 +168,8 @@ def play_large(config: Config, results: Results) -> list[str]:
     return [
         "## 7x6: games against the hand-made leaf `lines`", "",
         f"Games begin with {low} to {high} random moves. After them, perfect play leads to a draw, or only one",
-        "move keeps the exact value. Both players play each opening from both seats.", "",
+        "move keeps the exact value. Both players play each opening from both seats. Shares and Elo differences are those of "
+        "the learned leaf.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",
     ]  # fmt: skip
 

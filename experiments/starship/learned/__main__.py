@@ -92,28 +92,35 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "All [builders](../../../docs/terms.md#builder) get the same hulls and [requests](../../../docs/terms.md#request). "
         "These are the builders of the tables:",
         "",
-        "- `hand` is the generator's own choice of places. `best:N` builds N such ships and keeps the best.",
+        "- `hand` is the generator's own choice of places. `best:N` builds N ships with `hand` and keeps the best.",
         "- `build:LEAF` never moves a placed part. It looks two placements ahead (one with `depth=1`), and knows only",
-        "  the requests in sight. It values ships with the [leaf](../../../docs/terms.md#leaf): `hopeful` is hand-made, "
+        "  the current request and the next two. It values ships with the [leaf](../../../docs/terms.md#leaf): `hopeful` is "
+        "hand-made, "
         "and `learned` is the",
-        "  network of the package, one for all presets. With `heat` it draws the places of cockpit and reactor at",
-        "  random among places of about the same value.",
+        "  network of the package, one for all [presets](../../../docs/terms.md#preset). With `heat` it chooses the places of "
+        "cockpit and reactor",
+        "  at random, among places of about the same value.",
         "- `refine:N:BUILDER` moves N parts of a finished ship, one at a time. It keeps a move if the ship does not get worse.",
         "- `propose:N:BUILDER` also moves parts, but tries the moves that another network finds most likely to help",
-        "  (`leafwise train starship --method ship-changes`). `learned` is `propose:450:hand`: the builder of",
-        "  `leafwise ship gen --builder learned`.",
+        "  (`leafwise train starship --method ship-changes`). The builder `learned` is `propose:450:hand`;",
+        "  `leafwise ship gen --builder learned` uses it.",
         "- `policy:RUN` is a policy of masked PPO (`--method ppo`).",
         "",
         "All but `hand` and `build:` may try the same requests several times.",
         "",
         "A ship that is not valid has [quality](../../../docs/terms.md#quality) 0. "
-        "Gains are paired, with 95 % intervals. The column `both valid` has",
-        "the gain over the ships that are valid with both builders. The columns thrust to skin are the terms of the",
-        "quality, means over valid ships. `s/ship` is processor time in seconds. The last two tables of a preset show",
-        "how varied the valid ships are. One has the entropy of the cockpit's rotation and of the reactor's place, in",
-        "bits, and in parentheses the ratio to the first builder. In the other, `set score` is the share of ships",
-        "that remain after dropping those that are too similar to another. `mean distance` is the mean share of cells",
-        "that differ.",
+        "A gain is the mean difference in quality from another",
+        "builder on the same seeds, with its 95 % interval. The column `gain over the first` compares with the first row, "
+        "and `over` names",
+        "the other builder. The column `both valid` has",
+        "the gain for the ships that are valid with both builders. The columns `thrust` to `skin` are the terms of the",
+        "quality, means over valid ships. `s/ship` is processor time in seconds.",
+        "",
+        "The last two tables of a preset show",
+        "how varied the valid ships are. The first has the entropy of the cockpit's rotation and of the reactor's place, in",
+        "bits. The parentheses have the ratio to the first builder. In the second, `set score` is the share of ships",
+        "that remain when ships that are too similar to another are dropped. `mean distance` is the mean share of cells",
+        "in which two ships differ.",
     ]
     for preset, part in sections.items():
         lines += ["", f"## {preset}", "", "```", part["command"], "```", "", *part["lines"], ""]

@@ -121,21 +121,22 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
     return [
         "# Starship: ships with given targets",
         "",
-        "How often the generator builds a ship that meets its targets, such as 24 seats: with one attempt, "
+        "The table shows how often the generator builds a ship that meets its targets, such as 24 seats, with one attempt "
         "and with up to eight attempts. "
         f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time. "
         f"Each row has {config.ships} ships, with seeds from {config.first_seed:,} on.",
         "",
-        "A ship meets its targets if it is valid and has exactly these values. Only seats may be more, by up to five, because "
-        "a crew room has two or six. The error of a ship is its distance from the targets: the differences of all target values, "
-        "added up. The table has the mean error of all ships, valid or not, and the mean "
-        "[quality](../../../docs/terms.md#quality) of the valid ships. The quality is highest if 40 % of the firepower points "
-        "ahead, also when the targets ask for another share.",
+        "A ship meets its targets if it is valid and has exactly these values, with one exception. A ship may have up to five "
+        "more seats than its target, because each crew room adds two or six seats. The error of a ship is the sum of "
+        "the differences between its "
+        "values and the targets. The table has the mean error of all ships, valid or not, and the mean "
+        "[quality](../../../docs/terms.md#quality) of the valid ships. The quality is highest if 40 % of the weapons' "
+        "firepower is directed forward (north). Targets that ask for another share lower it.",
         "",
         *table(head, rows),
         "",
         "![Six ships of the preset frigate. The upper three have no targets. The lower three have one target each: thrust 16, "
-        "96 seats, firepower 8 astern](gallery.png)",
+        "96 seats, firepower 8 south](gallery.png)",
     ]
 
 

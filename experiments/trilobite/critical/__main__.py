@@ -210,10 +210,9 @@ def games_table(results: Results) -> list[str]:
             rows.append([f"`{name}`", str(len(ends)), counts, points, f"{empty.count('W')} of {len(empty)}"])
     head = "player | games: | won / drawn / lost | share of the points (95 % interval) | wins from the empty board"
     title = "## Games against perfect play"
-    what = (
-        "Each opening is a draw with perfect play, and is played from both seats. Perfect play has 50 % against itself."
-    )
-    return ["", title, "", what, "From the empty board the player moves first.", "", *table(head, rows)]
+    what = "Each opening is a draw with perfect play, and is played from both seats. Against itself, perfect play gets 50 %."
+    empty = "In the last column the games begin with the empty board, and the player moves first."
+    return ["", title, "", what, empty, "", *table(head, rows)]
 
 
 def known(config: Config) -> tuple[Results, str]:
@@ -245,9 +244,14 @@ def report(config: Config, positions: list[PositionRow], results: Results) -> No
         f"The exact solver makes no error{spent}.",
         "So the solver is the strongest player of the package, and the networks show how much can be learned without it.",
         "",
-        "Columns are groups of positions, with their number in brackets. `won` and `drawn` are the exact values for the player to",
-        "move. In `one keeping move` only one move keeps the value. Plies are the moves before the position. `candidates=safe`",
-        "keeps only a winning move, or else the moves after which the opponent cannot win at once.",
+        "Played positions come from games of two searches without a leaf. Random positions come after random moves.",
+        "Each column is a group of positions. The number of positions is in brackets. `won` and `drawn` are the exact values for "
+        "the player to",
+        "move. In `one keeping move` only one move keeps the value. Plies are the moves before the position. With",
+        "`candidates=safe` a search considers only a winning move if there is one. Otherwise it considers the moves after which "
+        "the",
+        "opponent cannot win at once. `lines` is the hand-made [leaf](../../../docs/terms.md#leaf), and `learned` is the network "
+        "in the package.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):
         lines += kept_table(positions, results, kind)

@@ -233,8 +233,8 @@ def page(config: Config, results: Mapping[str, Any]) -> list[str]:
         f"The study ran on {results['hardware']}, with a load of {results['load']:.1f} at the start. Times are medians of",
         f"{config.repeats} repeats, after one repeat that warms up. The speedup compares with one process. The parentheses",
         "have the smallest and the largest speedup of a repeat. Core seconds are the processor time of all processes, including",
-        "the driver (the process of the command) and Ray's own. The column `speedup by core seconds` has the largest",
-        "possible speedup, for cores that never wait and have no other work. The goals for two cores are speedups of "
+        "the driver (the process of the command) and Ray's own. The column `speedup by core seconds` has the",
+        "speedup that cores would give if they never waited. The goals for two cores are speedups of "
         f"{MARKS[SEVERAL]} with processes and {MARKS[RAY]} with Ray. The",
         "work consists of [jobs](../docs/terms.md#job).",
         "",

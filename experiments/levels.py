@@ -106,7 +106,7 @@ def page(config: Config, by_id: dict[str, Any]) -> list[str]:
         "exact solver, or of the player `best` if there is no solver. Each level replaces this share of its moves by random ones:",
         f"{what}.",
         *own_players,
-        "The players `course:` are from [the course](../docs/terms.md#course) from which Trap comes.",
+        "Players whose names begin with `course:` belong to [the course](../docs/terms.md#course) that uses Trap.",
         "",
         "The table shows the share of the points that each level wins against the next stronger one, with 95 % intervals:",
         "",

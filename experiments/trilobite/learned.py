@@ -167,7 +167,7 @@ def play_large(config: Config, results: Results) -> list[str]:
     low, high = PLIES
     return [
         "## 7x6: games against the hand-made leaf `lines`", "",
-        f"Games begin with {low} to {high} random moves. After them, perfect play leads to a draw, or only one",
+        f"Games begin with {low} to {high} random moves. Only openings count after which perfect play leads to a draw, or only one",
         "move keeps the exact value. Both players play each opening from both seats. Shares and Elo differences are those of "
         "the learned leaf.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",

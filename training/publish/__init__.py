@@ -172,9 +172,11 @@ def card(path: Path, kind: Any) -> str:
         "",
         "## Training",
         "",
-        "The first command trains such a network today. The other commands made this file; each line names its commit.",
+        "With the present code, the first command trains such a network. The other commands made this file; each line "
+        "names its commit.",
         "",
-        f"- today: `{train_command(metadata)}`; the other options come from the game's recipe",
+        f"- present code: `{train_command(metadata)}`; the other options come from the game's "
+        "[recipe](../../docs/terms.md#recipe)",
         f"- best network of the run: after {metadata['steps']:,} {unit_of(metadata, kind)} and "
         f"{metadata['seconds']:,.0f} s of processor time on "
         f"{metadata['hardware']}",

@@ -97,8 +97,9 @@ def made(metadata: Json) -> list[str]:
     """Returns how the model was packed."""
     loss = metadata["loss"]
     return [
-        f"- packing: the file stores entries as multiples of {metadata['step']:g}. The mean value is about "
-        f"{loss['mean_value']:,.0f}; rounding changes a value by {loss['rms_error']:.2g} (root mean square)",
+        f"- packing: the file stores entries as multiples of {metadata['step']:g}. The value of a board is a sum of "
+        f"entries, about {loss['mean_value']:,.0f} on average; rounding changes it by {loss['rms_error']:.2g} "
+        "(root mean square)",
         f"- effect of packing: the mean score of {loss['games']} games at depth 1 changes by {loss['score_difference']:+,.0f} "
         f"(standard error {loss['standard_error']:,.0f})",
     ]

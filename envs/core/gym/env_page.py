@@ -21,6 +21,12 @@ from leafwise.envs.core.ranges import Limit, OneOf, limits_of
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE
 
+ROLES = {
+    "shipped": "a search with the network of the package",
+    "best known": "the strongest player that was measured",
+    "perfect": "an exact solver",
+}
+"""Roles of players with reference returns, explained where they occur."""
 MOST_NAMES = 8
 """A range of up to this many names lists them all; a longer one lists the first and the last."""
 MOST_RANGES = 16
@@ -179,19 +185,21 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         ]
         for one in known
     ]  # fmt: skip
-    yield """The table has the mean [return](../terms.md#return) of an episode for each player. `learned` is the network of the
-package. The last column names the commit whose code measured the row, or the page with the measurement."""
+    yield """The table has the mean [return](../terms.md#return) of an episode for each player. In names of players `learned` is
+the network of the package. The last column names the commit whose code measured the row, or the page with the measurement."""
     yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "commit or page"], rows)
-    yield """The role `shipped` marks a search with the network of the package, `best known` the strongest player that was
-measured, and `perfect` an exact solver."""
-    if any(one.role == "learner" for one in known):
+    roles = {one.role for one in known}
+    if marked := [f"`{role}` marks {what}" for role, what in ROLES.items() if role in roles]:
+        yield f"The role {' and '.join(marked)}."
+    if "learner" in roles:
         yield """The role `learner` marks PPO and DQN of Stable-Baselines3, and MaskablePPO of sb3-contrib. They have their default
 settings. The column `trained steps` has the number of environment steps of their training."""
     if any(one.ci_low is None for one in known):
         yield "Where there is no interval, all episodes had the same return."
     if game.players == 2:
         yield 'The opponent is `greedy`, and the player moves first (`seat="first"`).'
-        if any(one.role == "perfect" for one in known):
+        perfect = [one.mean for one in known if one.role == "perfect"]
+        if perfect and max(one.mean for one in known) > perfect[0]:
             yield """The solver plays perfectly, but it does not look for the errors of `greedy`. So another player can have a
 higher return than the solver."""
 

@@ -31,7 +31,7 @@ def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(c
     text, metadata = card.read_text(encoding="utf-8"), load_tensors(card.with_suffix(".safetensors"))[1]
     for made in [metadata, *starts(metadata)]:
         assert f"command, as of commit {made['commit'][:8]}: `{made['command']}`\n" in text
-    assert re.findall("^- today: `(.*)`;", text, re.MULTILINE) == [train_command(metadata)]
+    assert re.findall("^- present code: `(.*)`;", text, re.MULTILINE) == [train_command(metadata)]
     assert text.count("leafwise train ") == 1
 
 
@@ -106,7 +106,7 @@ def test_a_model_is_published_with_its_card(told: str, expected: str, tmp_path: 
     assert expected in card
     written, meta = load_tensors(path)
     assert f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- " in card
-    assert f"\n- today: `{train_command(meta)}`;" in card
+    assert f"\n- present code: `{train_command(meta)}`;" in card
     assert (
         f"- command that published the file, as of commit {meta['published_at'][:8]}: `python -m leafwise.training.publish --out"
         in card

@@ -82,7 +82,8 @@ class Search(BaseSearch):
             star2: At a chance node, first tries one action of each outcome (Star2); needs pruning and a leaf with
                 bounds.
             deepening: Searches depth 1, then 2, and so on, also without `seconds`, to order the actions.
-            cutoff: Decisions that chance reaches with a smaller probability are valued by the leaf, not searched; 0: none.
+            cutoff: Decisions that chance reaches with a smaller probability are valued by the leaf, not searched; 0:
+                none.
             nodes: Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
             rare: Outcomes of a chance node with a smaller probability are valued by the leaf, not searched; 0: none.
             width: Maximum number of actions searched at a decision, those with the best one-ply values. Default: no

@@ -48,7 +48,10 @@ def test_published_tables_stand_beside_the_same_players_here() -> None:
         "| `threesus:openness` | published | 100 | 10,041 | 88,653 | 774,996 | 100 % | 98 % | 92 % | 27 % | 3 % |"
         in lines
     )
-    assert "| `threesus:openness` | here | 2 | 2 | 50,001 | 100,000 | 100 % | 100 % | 50 % | 50 % | 0 % |" in lines
+    assert (
+        "| `threesus:openness` | our reimplementation | 2 | 2 | 50,001 | 100,000 | 100 % | 100 % | 50 % | 50 % | 0 % |"
+        in lines
+    )
 
 
 def test_the_page_leaves_out_parts_without_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

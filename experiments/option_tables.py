@@ -17,6 +17,7 @@ from typing import Any
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.fields import docs_of
+from leafwise.envs.core.gym.env_page import table
 from leafwise.envs.core.play.program import KNOWN, ProgramPlayer
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.envs.core.ranges import Limit, OneOf, limits_of
@@ -119,14 +120,8 @@ def shown(default: Any) -> str:
 
 
 def first(text: str) -> str:
-    """Returns the first paragraph of a text, in one line."""
-    return " ".join(text.partition("\n\n")[0].split())
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Returns a table in Markdown."""
-    lines = [head, ["---"] * len(head), *([cell.replace("|", r"\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    """Returns the first paragraph of a text, in one line, as a cell of a table."""
+    return " ".join(text.partition("\n\n")[0].split()).replace("|", r"\|")
 
 
 @cache

@@ -140,7 +140,7 @@ def test_a_run_is_published(run, tmp_path, capsys):
     assert f"`leafwise.load({(tmp_path / 'x.safetensors').as_posix()!r})` loads it." in card
     scores = play_games(network, 1, 1_500_000, 6).scores
     assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
-    assert "Seeds from 1,500,000 on are used here" in card
+    assert "The games have seeds from 1,500,000 on." in card
     assert publish.main([*words, "--largest-mb", "0.01"]) == 2
     assert "expected a file of at most 0.01 MB, got" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.md", "x.safetensors"]

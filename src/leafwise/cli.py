@@ -24,7 +24,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -57,6 +57,8 @@ Report = str | tuple[dict[str, Any], Iterable[str]]
 """Output of a command: a line of text, or a result for `--json` and its lines of text."""
 OutputFile = Annotated[str, "is written"]
 """Type of an option that names a file to write. An existing file is kept unless --overwrite is given."""
+OutputPath = Annotated[Path | None, "is written"]
+"""An `OutputFile` as a path; None: no file."""
 HIDDEN = ("game_file", "variant")
 """Fields of a command that are not options: a game may have options with these names."""
 
@@ -138,9 +140,14 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
         check_options(own_words[0], options, config_class)
     config: Any = check_fields(parse(config_class, own_words, prog, default=default), shown=flag_of)
     keeps = not any(getattr(config, name, False) for name in ("overwrite", "resume", "assist"))
-    for name, field in fields.items():
-        if "OutputFile" in str(field.type) and getattr(config, name):
-            check_writable(getattr(config, name), flag_of(name), overwrite=not keeps)
+    outputs = {
+        flag_of(name): str(getattr(config, name))
+        for name, field in fields.items()
+        if re.search("Output(File|Path)", str(field.type)) and getattr(config, name)
+    }
+    for flag, output in outputs.items():
+        check_writable(output, flag, overwrite=not keeps)
+    check_different(outputs)
     if not named:
         return (config,)
     check_options(config.game, options, config_class)
@@ -335,6 +342,15 @@ def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
         refused = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
     if refused:
         raise UserError(f"expected a file in a writable folder for {flag}, got {file!r}")
+
+
+def check_different(files: Mapping[str, str]) -> None:
+    """Raises ValueError if two options, flag -> file, name one file, of which only the last would be left."""
+    flags: dict[str, str] = {}
+    for flag, file in files.items():
+        other = flags.setdefault(os.path.realpath(file), flag)
+        if file and other != flag and not is_stream(Path(file)):
+            raise UserError(f"expected different files for {other} and {flag}, got {file!r} for both")
 
 
 def print_json(value: object) -> None:

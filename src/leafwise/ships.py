@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import tyro
 
-from leafwise.cli import WithStatus, command
+from leafwise.cli import OutputFile, OutputPath, WithStatus, command
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_small_text
 from leafwise.envs.core.ranges import Range
@@ -77,13 +77,13 @@ class Gen(ParameterOptions):
 
     seed: int = 0
     """Seed, from 0 to 2**64 - 1."""
-    json: Path | None = None
+    json: OutputPath = None
     """File for the ship as JSON."""
-    png: Path | None = None
+    png: OutputPath = None
     """File for the picture as PNG."""
-    svg: Path | None = None
+    svg: OutputPath = None
     """File for the picture as SVG."""
-    story: Path | None = None
+    story: OutputPath = None
     """File for the picture of the ship after each stage, as PNG."""
     scale: Annotated[float, Range(0.05, 8)] = 1.0
     """Size of the pictures; 1 means 12 pixels a cell."""
@@ -95,8 +95,10 @@ class Gen(ParameterOptions):
     """Fail if no attempt gives a valid ship."""
     builder: str = "hand"
     """Builder of the ship: hand (the generator), best:N, learned, or a player such as build:hopeful,depth=1; one attempt."""
-    save_config: Path | None = None
+    save_config: OutputPath = None
     """File for all parameters as TOML."""
+    overwrite: bool = False
+    """Overwrite existing files."""
 
 
 @dataclass
@@ -130,8 +132,10 @@ class Gallery(ParameterOptions):
 
     seeds: str = "0:12"
     """Seeds FIRST:END, END not included."""
-    png: Path = Path("gallery.png")
+    png: OutputFile = "gallery.png"
     """File for the picture."""
+    overwrite: bool = False
+    """Overwrite the picture if it exists."""
     columns: Annotated[int, Range(1, MOST_PICTURED)] = 4
     """Ships in a row."""
     scale: Annotated[float, Range(0.05, 4)] = 0.4
@@ -236,7 +240,7 @@ def gallery(options: Gallery) -> WithStatus:
         raise UserError(f"expected at most {MOST_PICTURED} seeds for a gallery, got {len(seeds)}")
     generator = Generator(options.chosen())
     ships = [generator.ship(seed) for seed in seeds]
-    write_bytes(draw.png_bytes(draw.gallery(ships, options.columns, options.scale)), options.png)
+    write_bytes(draw.png_bytes(draw.gallery(ships, options.columns, options.scale)), Path(options.png))
     valid = sum(ship.valid for ship in ships)
     yield f"{options.png}: {len(ships)} ships, {valid} valid"
     return int(valid < len(ships))

@@ -428,6 +428,9 @@ WRITING = (
     "arena trilobite random greedy --games 2 --save",
     "play trilobite --opponent random --save",
     "analyze --game {game} --depth 1 --leaf lines --review --svg",
+    "ship gen --preset scout --json",
+    "ship gen --preset scout --save-config",
+    "ship gallery --preset scout --seeds 0:1 --png",
 )
 
 
@@ -442,6 +445,22 @@ def test_a_file_is_overwritten_on_request_alone(line: str, shell: Shell, tmp_pat
     assert file.read_text() == "kept"
     assert shell(line, str(file), "--overwrite", typed="q\n").status == 0
     assert file.read_bytes() != b"kept"
+
+
+ONE_FILE = {
+    "record trilobite --player random --opponent random --out {file} --save": "--out and --save",
+    "eval trilobite random --games 2 --file {file} --save": "--file and --save",
+    "arena trilobite random greedy --games 2 --json {file} --save": "--json and --save",
+    "ship gen --preset scout --json {file} --svg": "--json and --svg",
+}
+
+
+@pytest.mark.parametrize("line", ONE_FILE)
+def test_two_results_do_not_go_to_one_file(line: str, shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "both.gif"
+    error = shell(line.format(file=file), str(file)).refusal
+    assert error == f"error: expected different files for {ONE_FILE[line]}, got {str(file)!r} for both"
+    assert not file.exists()
 
 
 THREE_IN_A_ROW = "rules: trilobite with board=7x6, k=3, a variant without an id (Trilobite7x6 is board=7x6, k=4)\n"

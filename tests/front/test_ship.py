@@ -31,10 +31,10 @@ def test_gen_takes_targets_a_list_of_stages_and_a_scale(tmp_path, shell):
     head = svg.read_text().split("\n")[0]
     assert f'width="{2 * int(head.split("0 0 ")[1].split()[0])}"' in head
     order = ["Shape", "Fill Gaps", "Cockpit", "Crew", "Armour part=quarters"]
-    assert shell(f"ship gen --preset scout --json {path} --stages", *order).status == 0
+    assert shell(f"ship gen --preset scout --overwrite --json {path} --stages", *order).status == 0
     assert read(path).parameters.stages == tuple(order)
     wrong = "error: expected targets among thrust, seats, firepower, got 'speed'"
-    assert shell(words, "--targets", '{"speed": 1}').refusal == wrong
+    assert shell(f"{words} --overwrite", "--targets", '{"speed": 1}').refusal == wrong
 
 
 def test_gen_prints_a_ship_and_takes_a_hull_in_place_of_stage_1(shell, tmp_path):
@@ -55,7 +55,7 @@ def test_stages_are_switched_and_parameters_set(tmp_path, shell):
     assert not first.parameters.exterior_armour.enabled
     assert first.parameters.carve.enabled
     assert first.parameters.thrusters.min_score == 9
-    assert shell(f"ship gen --config {config} --json {path}").status == 0
+    assert shell(f"ship gen --config {config} --overwrite --json {path}").status == 0
     assert read(path) == first
 
 
@@ -94,7 +94,7 @@ WRONG = {
     "gen --disable Shape": "a hull if the stage Shape is disabled, got none",
     "gen --config nowhere.toml": "cannot use 'nowhere.toml': No such file",
     "gen --config a.toml --preset scout": "expected --preset or --config, got both",
-    "gen --json nowhere/ship.json": "cannot use 'nowhere': no such folder",
+    "gen --json nowhere/ship.json": "expected a file in a writable folder for --json, got 'nowhere/ship.json'",
     "check": "expected one ship file or more, got none",
     "check nowhere.json": "cannot use 'nowhere.json': No such file",
     "stats --seeds 7": "expected --seeds FIRST:END",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import tyro
 
-from leafwise.cli import Interrupted, OutputFile, Report, command, progress_bar
+from leafwise.cli import Interrupted, OutputFile, Report, check_different, command, progress_bar
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
 from leafwise.training.runs import FINAL_SEED
@@ -123,6 +123,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     file = Path(config.json) if config.json not in ("", "-") else None
     if config.resume and file is None:
         raise UserError("expected --resume with the file of --json, got none")
+    check_different({"--json": config.json, "--save": config.save})
     tournament, makers = ready(
         game,
         config.players,

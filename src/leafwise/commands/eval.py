@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import tyro
 
-from leafwise.cli import Interrupted, OutputFile, Report, check_writable, command, progress_bar
+from leafwise.cli import Interrupted, OutputFile, Report, check_different, check_writable, command, progress_bar
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import write_named
 from leafwise.envs.core.programs import prints_shown
@@ -191,6 +191,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
     from leafwise.training.evaluation.arena import check, evaluate
 
+    check_different({"--file": config.file, "--save": config.save})
     opponent = config.opponent if game.players == 2 else None
     keep = bool(config.save)
     if config.resume and not config.file:

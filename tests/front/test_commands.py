@@ -463,6 +463,11 @@ def test_two_results_do_not_go_to_one_file(line: str, shell: Shell, tmp_path: Pa
     assert not file.exists()
 
 
+def test_an_opponent_is_refused_in_a_game_for_one(shell: Shell) -> None:
+    error = shell("eval threes random --games 1 --opponent nobody").refusal
+    assert error == "error: expected no --opponent in threes, a single-player game"
+
+
 THREE_IN_A_ROW = "rules: trilobite with board=7x6, k=3, a variant without an id (Trilobite7x6 is board=7x6, k=4)\n"
 
 

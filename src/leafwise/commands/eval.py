@@ -191,6 +191,8 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
     from leafwise.training.evaluation.arena import check, evaluate
 
+    if game.players == 1 and config.opponent != Config.opponent:
+        raise UserError(f"expected no --opponent in {game.name}, a single-player game")
     check_different({"--file": config.file, "--save": config.save})
     opponent = config.opponent if game.players == 2 else None
     keep = bool(config.save)

@@ -82,7 +82,8 @@ def test_examples_of_help_run(shell: Shell, line: str, tmp_path: Path, monkeypat
 def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
     text = " ".join(shell("analyze threes --help").out.split())
     tile = "--next the tile shown, 1, 2, 3 or + --deck 1s, 2s and 3s not yet drawn"
-    for part in ("--bonus-schedule iid when bonus tiles come", tile, "(default: 0.0)", "Seconds per position"):
+    search = "--options STR More of the search's options", "threads Number of threads that share the root actions"
+    for part in ("--bonus-schedule iid when bonus tiles come", tile, "(default: 0.0)", "Seconds per position", *search):
         assert part in text
 
 
@@ -113,6 +114,7 @@ def test_help_fits_a_terminal_and_begins_with_what_it_does_and_what_matters(
     assert line in ("", "ship") or shown[0] in ("Most used", "Options"), titles
     assert "(default: )" not in out
     assert "(default: '')" not in out
+    assert not re.findall(r"^  --\S+(?: [A-Z]+)?\n(?!    )", out, re.MULTILINE)  # an option without help
 
 
 def test_help_shows_the_options_of_the_game_that_was_named_alone(shell: Shell) -> None:

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from leafwise.envs.core.play.gamefile import GameRecord
 
 
-def options_help() -> str:
-    """Returns the help of --options, read without importing the search."""
-    texts = texts_of(folder_of("search") / "search_options.py", "SearchOptions", without="in_text")
-    lines = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
-    return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *lines])
-
-
-OPTIONS_HELP = options_help()
-
-
 @dataclass(frozen=True)
 class Config:
     """Searches a position and prints the value of each action, for the player to move.
@@ -63,7 +53,8 @@ class Config:
     """Seconds per position, after warm-up (0: no limit)."""
     simulations: Annotated[int, Range(0)] = 0
     """Simulations of a Monte Carlo tree search (0: depth-limited search). Only for positions, not for games."""
-    options: Annotated[str, tyro.conf.arg(help=OPTIONS_HELP)] = ""
+    options: str = ""
+    """More of the search's options, as in players: threads=2,pruning=0. With the name of a game, --help lists them."""
     single: bool = False
     """Show single actions in games with whole turns, as backgammon."""
     file: str = ""
@@ -78,6 +69,13 @@ class Config:
     """Print one JSON object."""
     game_file: tyro.conf.Suppress[str] = ""
     """File of games, --game FILE."""
+
+    @staticmethod
+    def more_help(name: str) -> tuple[str, dict[str, str]]:
+        """Returns the names that --options takes, for `--help`, without importing the search."""
+        texts = texts_of(folder_of("search") / "search_options.py", "SearchOptions", without="in_text")
+        own = ("depth", "seconds")
+        return "Names in --options:", {key: text.splitlines()[0] for key, text in texts.items() if key not in own}
 
 
 @command(Config)

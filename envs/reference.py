@@ -52,6 +52,6 @@ def reference(env_id: str) -> tuple[Reference, ...]:
     """
     known = _measured()
     short = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else env_id
-    if short not in known:
+    if not isinstance(env_id, str) or short not in known:
         raise UserError(f"expected an id among {', '.join(sorted(known)) or 'none'}, got {env_id!r}")
     return tuple(Reference(**one) for one in known[short].values())

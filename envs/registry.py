@@ -92,7 +92,7 @@ def games() -> tuple[str, ...]:
 
 def check_name(name: str) -> None:
     """Raises ValueError for an unknown game; imports no listed game."""
-    if name not in games():
+    if not isinstance(name, str) or name not in games():
         near = perhaps(name, games()) if isinstance(name, str) else ""
         raise UserError(f"expected a game among {', '.join(games())}, got {name!r}{near}")
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.contract.game import Game, Programs
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.play.players import split
 from leafwise.envs.core.play.program import PROGRAM
 from leafwise.models.files import best_leaf, exists, load_network, model_path
@@ -31,6 +31,8 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
     `sb3:FILE.zip` plays the policy of a model of Stable-Baselines3; loading one runs code in the file. All others, like `best`, are
     those of `leafwise.search.players`, with any leaf.
     """
+    if not isinstance(text, str):
+        raise UserError(f"expected a player as text, such as 'greedy', got {short(repr(text))}")
     if text.startswith("sb3:"):
         model, normalize = files_of(text)
         who = PolicyPlayer(game, load(model), text, normalize)

@@ -145,6 +145,8 @@ def why_no_units(game: Game, name: str) -> str:
 
 
 def _units_and_reason(game: Game, name: str) -> tuple[Units | None, str]:
+    if not isinstance(name, str):
+        raise UserError(f"units: expected the name of a leaf, got {name!r:.120}")
     if name in ("", BEST):
         name = best_leaf(game)
     if name in game.scores or is_rollout(name):

@@ -13,7 +13,7 @@ from leafwise.envs.core.compile.jit import ResolvedEntry
 from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
 from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
-from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.state import State, check_is_state
 from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, LineFinder, share_out
 from leafwise.search.compiled import compiled_search
@@ -150,8 +150,7 @@ class Search(BaseSearch):
         Raises ValueError for a position of another game or a finished one, and Stopped if `stop` is called before the first depth
         is complete. Raises RuntimeError if its own evaluator calls it. Ctrl-C ends it at once with KeyboardInterrupt.
         """
-        if state.game is not self.game and state.game != self.game:
-            raise UserError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
+        check_is_state(state, self.game, "search")
         if state.current_player == TERMINAL:
             raise UserError(f"search: expected a position to play, got a finished game: {state}")
         return self._take_turn(lambda: self._search(state), searches=True)

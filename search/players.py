@@ -32,7 +32,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game, OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
-from leafwise.envs.core.errors import Forfeit, UserError, asked_of_plugin
+from leafwise.envs.core.errors import Forfeit, UserError, asked_of_plugin, short
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.play.players import (
     ByName,
@@ -99,6 +99,8 @@ class RandomPlayer:
         self.stream = new_stream(seed)
 
     def choose(self, state: State) -> int:
+        if not (isinstance(state, State) and state.legal_actions):
+            raise UserError(f"{self.name}: expected a State at a decision, got {short(repr(state))}")
         return state.legal_actions[int(below(self.stream, len(state.legal_actions)))]
 
 
@@ -138,7 +140,7 @@ class GreedyPlayer(SearchPlayer):
     def choose(self, state: State) -> int:
         if self._act is None:
             return self._best_of_search(state)
-        if state.game != self.search.game or state.is_terminal or state.is_chance:
+        if not isinstance(state, State) or state.game != self.search.game or state.is_terminal or state.is_chance:
             return super().choose(state)  # its error says what is wrong
         self._S[0] = state.row
         first = np.uint64(0), np.uint64(1)

@@ -24,7 +24,7 @@ from leafwise.envs.core.contract.evaluator import (
 )
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL
-from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.state import State, check_is_state
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, LineFinder, check_pickles
@@ -180,8 +180,7 @@ class Mcts(BaseSearch):
         Raises ValueError for a position of another game, a finished one or a stage of chance. Raises RuntimeError if its own
         evaluator or policy calls it. Ctrl-C ends it at once with KeyboardInterrupt; the tree stays.
         """
-        if state.game is not self.game and state.game != self.game:
-            raise UserError(f"mcts: expected a position of {self.game!r}, got one of {state.game!r}")
+        check_is_state(state, self.game, "mcts")
         if state.is_terminal or state.is_chance:
             what = "a finished game" if state.is_terminal else f"chance acting ({state.stage})"
             raise UserError(f"mcts: expected a decision, got {what}: {state}")

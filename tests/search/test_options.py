@@ -71,6 +71,37 @@ def test_what_is_no_game_or_no_leaf_is_refused(kind: Any) -> None:
     assert "expected an Evaluator, as leafwise.leaf(game, model) makes of a model, got str" in line
 
 
+def test_what_is_no_position_is_refused_by_searches_and_players() -> None:
+    trilobite = leafwise.game("trilobite")
+    makes: list[Callable[[Any], Any]] = [Search(GAME, GAME.score()), Mcts(GAME, GAME.score(), simulations=9)]
+    texts = ("random", "greedy", "search:lines,depth=1", "mcts:lines,simulations=9", "solver")
+    makes += [leafwise.player(text, trilobite).choose for text in texts]
+    for make in makes:
+        for position in (None, "start", leafwise.game("cassis")):
+            with pytest.raises(leafwise.UserError, match=r": expected a .*, got ") as told:
+                make(position)
+            assert one_line(told)
+    over = trilobite.parse(".../oo./xxx")
+    for text in texts:
+        with pytest.raises(leafwise.UserError, match=r": expected a "):
+            leafwise.player(text, trilobite).choose(over)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"greedy", ["greedy"], dice])
+def test_what_is_no_name_is_refused(text: Any) -> None:
+    trilobite = leafwise.game("trilobite")
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: leafwise.player(text, trilobite),
+        lambda: leafwise.evaluate(trilobite, "random", games=2, opponent=text or 3),
+        lambda: leafwise.arena(trilobite, ["random", text], games=2),
+        lambda: leafwise.units_of(trilobite, text),
+        lambda: leafwise.reference(text),
+    )
+    for call in calls:
+        with pytest.raises(leafwise.UserError, match=r"expected .*, got "):
+            call()
+
+
 def test_numbers_of_numpy_are_taken_and_go_on_as_pythons_own() -> None:
     plain = Search(GAME, GAME.score(), 2, pruning=True, table_mb=1, nodes=50, all_values=False, width=3)
     given: dict[str, Any] = {

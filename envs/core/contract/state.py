@@ -26,6 +26,14 @@ R = TypeVar("R")
 FIRST, SECOND = np.uint64(0), np.uint64(1)
 
 
+def check_is_state(state: object, game: Game, who: str) -> None:
+    """Raises ValueError, in the name of `who`, for anything but a position of this game."""
+    if not isinstance(state, State):
+        raise UserError(f"{who}: expected a State, as game.new(seed) returns, got {short(repr(state))}")
+    if state.game is not game and state.game != game:
+        raise UserError(f"{who}: expected a position of {game!r}, got one of {state.game!r}")
+
+
 class State:
     """A position: a game and one row of it. It never changes; every step returns a new state.
 
@@ -146,10 +154,12 @@ class State:
 
     def outcome_name(self, after: State) -> str:
         """Returns the name of the outcome of this chance stage that leads to `after`."""
+        check_is_state(after, self.game, self.game.name)
         return self._ask_game(self.game.text.outcome_name, after.row)
 
     def outcome_words(self, after: State) -> str:
         """Returns the outcome of this chance stage that leads to `after`, in words for people."""
+        check_is_state(after, self.game, self.game.name)
         return self._ask_game(self.game.text.outcome_words or self.game.text.outcome_name, after.row)
 
     def action_words(self, action: str | int) -> str:
@@ -194,7 +204,12 @@ class State:
         return State.unchecked(self.game, rows[1])
 
     def value(self, evaluator: Any) -> float:
-        """Returns an evaluator's value of this row, for the player who acts, or at a chance stage for player 0."""
+        """Returns an evaluator's value of this row, for the player who acts, or at a chance stage for player 0.
+
+        Raises ValueError for what is no evaluator.
+        """
+        if not hasattr(evaluator, "scratch"):  # no isinstance: the module of `Evaluator` imports this one
+            raise UserError(f"{self.game.name}: expected an Evaluator, got {short(repr(evaluator))}")
         T = self.game.tables(evaluator)
         if evaluator.value is None:
             expected = f"evaluator {evaluator.name!r}: expected one value"

@@ -211,6 +211,8 @@ class Following:
 
         Raises ValueError, and changes nothing, for a line that is impossible.
         """
+        if not isinstance(line, str):
+            raise UserError(f"{self.game.name}: expected text, got {type(line).__name__}")
         if self._recorder is None:
             start, message = asked_of_plugin(lambda: self.companion.begin(self.game, line.strip()))
             self._begin(start)

@@ -64,7 +64,7 @@ QUESTIONS = ("all", "best", "none", "move")
 
 def check_question(game: Game, state: State, actions: str) -> None:
     """Raises ValueError for an unknown `actions`, or for a state of another game."""
-    if state.game != game:
+    if not isinstance(state, State) or state.game != game:
         raise UserError(f"solver of {game!r}: expected a position of this game, got {state!r}")
     need_among(actions, QUESTIONS, "actions")
 
@@ -192,6 +192,9 @@ class SolverPlayer(ByName):
 
     def choose(self, state: State) -> int:
         """Returns the id of a legal action at a decision."""
+        check_question(self.solver.game, state, "move")
+        if state.is_terminal or state.is_chance:
+            raise UserError(f"{self.name}: expected a decision, got {state!r}")
         if uniform(self.stream) < self.blunder:
             return state.legal_actions[int(below(self.stream, len(state.legal_actions)))]
         return self.solver.game.action(self.solver.solve(state, "move").line[0])

@@ -65,6 +65,16 @@ def test_what_are_no_words(row: Any) -> None:
     assert refusal(leafwise.game("cassis"), row).startswith("a row of words of type uint64, got ")
 
 
+@pytest.mark.parametrize("thing", [None, 3, "row", []])
+def test_what_is_no_leaf_and_no_position_of_the_game(thing: Any) -> None:
+    start = coins.GAME.start()
+    for call in (start.value, start.outcome_name, start.outcome_words):
+        with pytest.raises(
+            leafwise.UserError, match=f"^{coins.GAME.name}: expected an? (Evaluator|State, as .*), got "
+        ):
+            call(thing)
+
+
 def test_what_has_another_shape() -> None:
     assert refusal(leafwise.game("cassis"), [1, 0, 0]) == "a row of 2 words, got shape (3,)"
     assert refusal(leafwise.game("cassis"), [[1, 0]]) == "a row of 2 words, got shape (1, 2)"

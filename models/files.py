@@ -21,7 +21,7 @@ import numpy as np
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.features import check_tables
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.registry import game as find_game
 from leafwise.models.network import Network, NetworkKind, network_kind
 from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata, load_tensors, save_tensors
@@ -48,9 +48,16 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
 def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> None:
     """Writes a network of any kind to a `.safetensors` file, atomically.
 
-    `metadata` has JSON values, at least `steps`, `command` and `commit`. Raises OSError if the file cannot be written.
+    `metadata` has JSON values, at least `steps`, `command` and `commit`. Raises OSError if the file cannot be written, and
+    ValueError for anything but a network and a mapping.
     """
-    save_tensors(path, network.tensors, {**described(network), **metadata})
+    for what, given, fits in (
+        ("a Network", network, hasattr(network, "tensors") and hasattr(network, "kind")),
+        ("metadata as a mapping", metadata, isinstance(metadata, Mapping)),
+    ):
+        if not fits:
+            raise UserError(f"save_network: expected {what}, got {short(repr(given))}")
+    save_tensors(Path(path), network.tensors, {**described(network), **metadata})
 
 
 def described(network: Network) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import DEFAULT_VIEW
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.plugins import imported_module, is_module_class, module_name
 from leafwise.envs.registry import as_game, named_modules
@@ -188,8 +188,13 @@ def imported(text: str) -> Any:
 def register_network(kind: NetworkKind | type) -> None:
     """Registers a kind of network or a class of torch modules in this process, so that its files can be loaded.
 
-    Raises ValueError if another kind has the same name.
+    Raises ValueError if another kind has the same name, and for anything else.
     """
+    is_class = isinstance(kind, type) and is_module_class(kind)
+    if not (is_class or isinstance(kind, NetworkKind)):
+        raise UserError(
+            f"register_network: expected a NetworkKind or a class of torch modules, got {short(repr(kind))}"
+        )
     if isinstance(kind, type):
         _classes[f"{kind.__module__}:{kind.__qualname__}"] = kind
         return

@@ -17,6 +17,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,11 +30,12 @@ from leafwise.envs.core.arrays import Array, Bools, Ints, Words
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.files import write_named
 from leafwise.envs.core.gym.keywords import SEAT_NAMES
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.play.players import play_out
+from leafwise.envs.core.ranges import Range, is_number_in
 from leafwise.models.players import player
 from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH
@@ -96,14 +98,15 @@ def check(
     cluster: str = "",
 ) -> None:
     """Raises ValueError for arguments that `collect_dataset` cannot use."""
-    if not 1 <= games <= MOST_GAMES:
+    if not is_number_in(games, Range(1, MOST_GAMES), int):
         raise UserError(f"dataset: expected 1 to {MOST_GAMES:,} games, got {games!r}")
     check_backend(processes, cluster)
-    if not 0 <= first_seed <= SELECTION_SEED - games:
+    if not (is_number_in(first_seed, Range(0, SELECTION_SEED), int) and first_seed <= SELECTION_SEED - games):
+        last = f" to {first_seed + games - 1!r}" if isinstance(first_seed, Real) else ""
         raise UserError(
-            f"dataset: expected seeds for training, 0 to {SELECTION_SEED - 1:,}, got {first_seed!r} to {first_seed + games - 1!r}"
+            f"dataset: expected seeds for training, 0 to {SELECTION_SEED - 1:,}, got {short(repr(first_seed))}{last}"
         )
-    if not 0 <= exploration <= 1:
+    if not is_number_in(exploration, Range(0, 1)):
         raise UserError(f"dataset: expected exploration, a share of random moves, of 0 to 1, got {exploration!r}")
     if opponent and game.players == 1:
         raise UserError(f"dataset: expected no opponent in {game.name!r}, a single-player game, got {opponent!r}")
@@ -478,6 +481,8 @@ def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
     Returns the file, or the folder in Minari's store. Raises ValueError for a name that it cannot use.
     """
     name = os.fspath(path)
+    if not isinstance(dataset, Dataset):
+        raise UserError(f"expected a Dataset, as collect_dataset returns, got {short(repr(dataset))}")
     check_file(name)
     if name.startswith(PREFIX):
         return write_episodes(name, dataset)

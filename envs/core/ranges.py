@@ -44,6 +44,11 @@ class Range:
     unit: str = ""
     """The unit, for messages: "games"."""
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for ends that are not numbers, or a low end above the high one."""
+        if not (isinstance(self.low, Real) and isinstance(self.high, Real) and self.low <= self.high):
+            raise UserError(f"range: expected low at most high, both numbers, got {self.low!r} and {self.high!r}")
+
     def __contains__(self, number: float) -> bool:
         low = self.low < number if self.above else self.low <= number
         return low and (number < self.high if self.below else number <= self.high)
@@ -110,6 +115,12 @@ def need_in(value: Any, limit: Limit, name: str, who: str = "", kind: type = flo
     if checked is None or checked not in limit:
         raise UserError(f"{who and f'{who}: '}expected {name} {limit}, got {short(repr(value))}")
     return checked
+
+
+def is_number_in(value: Any, limit: Range, kind: type = float) -> bool:
+    """Whether a value is a number of the type `kind` in a range; True is not a number."""
+    number = _number(value, kind)
+    return number is not None and number in limit
 
 
 def need_among(value: Any, choices: Iterable[Any], name: str, who: str = "") -> None:

@@ -280,3 +280,21 @@ def test_impossible_tables_are_refused(tables: Any, message: str) -> None:
     assert check_tables(known, {"g": {"size": 2, "version": 1}}) == {"g": FeatureTable(2)}
     with one_line(message):
         check_tables(known, tables)
+
+
+@pytest.mark.parametrize("thing", [None, "linear", int, 3, {}])
+def test_what_is_no_network_is_neither_registered_nor_saved(thing: Any, tmp_path: Path) -> None:
+    with pytest.raises(leafwise.UserError, match=r"^register_network: expected a NetworkKind or a class of torch mod"):
+        register_network(thing)
+    with pytest.raises(leafwise.UserError, match=r"^save_network: expected a Network, got "):
+        save_network(tmp_path / "n.safetensors", thing, METADATA)
+    linear = Linear(solitaire.GAME, np.zeros(2))
+    if thing != {}:
+        with pytest.raises(leafwise.UserError, match=r"^save_network: expected metadata as a mapping, got "):
+            save_network(tmp_path / "n.safetensors", linear, thing)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_network_is_saved_to_a_file_named_by_a_text(tmp_path: Path) -> None:
+    save_network(str(tmp_path / "n.safetensors"), Linear(solitaire.GAME, np.zeros(2)), METADATA)  # type: ignore[arg-type]
+    assert (tmp_path / "n.safetensors").is_file()

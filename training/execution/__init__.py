@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, is_number_in
 from leafwise.training.execution.executor import AUTO, LOCAL, Executor, P, R, SerialExecutor
 
 MOST_PROCESSES = 1024
@@ -20,11 +21,11 @@ ADDRESS = re.compile(r"[\w.-]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 
 def check_backend(processes: int, cluster: str) -> None:
     """Raises ValueError for a wrong number of processes or an invalid cluster."""
-    if not 1 <= processes <= MOST_PROCESSES:
+    if not is_number_in(processes, Range(1, MOST_PROCESSES), int):
         raise UserError(f"expected 1 to {MOST_PROCESSES:,} processes, got {processes!r}")
     if not cluster:
         return
-    if cluster not in (AUTO, LOCAL) and not ADDRESS.fullmatch(cluster):
+    if not isinstance(cluster, str) or (cluster not in (AUTO, LOCAL) and not ADDRESS.fullmatch(cluster)):
         raise UserError(f"expected a cluster {AUTO}, {LOCAL} or HOST:PORT, got {cluster!r}")
     if cluster != LOCAL and processes > 1:
         raise UserError(f"expected processes of this machine or a running cluster, got {processes} and {cluster!r}")

@@ -300,3 +300,9 @@ def test_a_frozen_dataclass_settles_its_own_fields() -> None:
         OfAGame(turns=0)
     with pytest.raises(UserError, match=r"^trap: expected shown as True or False, got 1$"):
         OfAGame(shown=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ends", [(3, 1), (0, math.nan), ("a", "b"), (None, 1)])
+def test_a_range_whose_ends_make_none_is_refused(ends: Any) -> None:
+    with pytest.raises(UserError, match=r"^range: expected low at most high, both numbers, got "):
+        Range(*ends)

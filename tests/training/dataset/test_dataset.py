@@ -126,6 +126,12 @@ PARQUET = pytest.param(
 )
 
 
+def test_what_is_no_dataset_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^expected a Dataset, as collect_dataset returns, got \{\}$"):
+        write_dataset(tmp_path / "d.npz", {})  # type: ignore[arg-type]
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize("kind", ["npz", PARQUET])
 def test_files_give_back_what_was_written(kind: str, tmp_path: Path) -> None:
     for game in (THREES, TRILOBITE):

@@ -7,7 +7,7 @@ faulty players and can be resumed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -20,9 +20,10 @@ from leafwise.envs.core.contract.features import cell_values
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.errors import Forfeit, UserError
+from leafwise.envs.core.errors import Forfeit, UserError, short
 from leafwise.envs.core.play.gamefile import GameRecorder
 from leafwise.envs.core.play.players import play_out
+from leafwise.envs.core.ranges import Range, is_number_in
 from leafwise.envs.registry import as_game
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
@@ -308,9 +309,9 @@ Key = tuple[str, str, int]
 
 def check_amounts(games: int, seed: int) -> None:
     """Raises ValueError for too many games or too large seeds."""
-    if not 1 <= games <= MOST_GAMES:
+    if not is_number_in(games, Range(1, MOST_GAMES), int):
         raise UserError(f"expected 1 to {MOST_GAMES:,} games, got {games!r}")
-    if not 0 <= seed <= MOST_SEED:
+    if not is_number_in(seed, Range(0, MOST_SEED), int):
         raise UserError(f"expected a first seed of 0 to 2**62, got {seed!r}")
 
 
@@ -562,13 +563,15 @@ def plan(
     """
     if game.players != 2:
         raise UserError(f"arena: expected a two-player game, got {game.name!r}")
-    if len(players) < 2 or len(set(players)) != len(players):
-        raise UserError(f"arena: expected at least two players, all different, got {', '.join(players) or 'none'}")
+    names = list(players) if isinstance(players, Collection) and not isinstance(players, str) else [players]
+    if len(names) < 2 or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+        given = ", ".join(name if isinstance(name, str) else short(repr(name)) for name in names)
+        raise UserError(f"arena: expected at least two players, all different, got {given or 'none'}")
     check_amounts(games, seed)
     if games % 2:
         raise UserError(f"arena: expected an even number of games, each opening from both seats, got {games!r}")
     openings = games // 2 if openings is None else openings
-    if not 1 <= openings <= games // 2:
+    if not is_number_in(openings, Range(1, games // 2), int):
         raise UserError(f"arena: expected 1 to {games // 2} openings for {games} games, got {openings!r}")
     return Tournament(game, tuple(players), games, openings, plies_of(game, plies), seed)
 
@@ -631,7 +634,7 @@ def ready(
     tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
     tournament.opening(0)
     check_backend(processes, cluster)
-    if not 0 < seconds <= MAX_SECONDS:
+    if not is_number_in(seconds, Range(0, MAX_SECONDS, above=True)):
         raise UserError(f"arena: expected seconds above 0 and at most {MAX_SECONDS:,.0f}, got {seconds!r}")
     tournament.keep_in(file, resume)
     if isinstance(players, Mapping):

@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.rules import Compiled, copy_row
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u64
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, is_number_in
 
 OPENING, CHANCE, PLAYER = 1, 2, 3
 """Uses of a seed; each has its own random stream."""
@@ -38,7 +39,7 @@ def plies_of(game: Game, plies: int | None) -> int:
     """
     if plies is None:
         return 0 if game.max_stages else PLIES
-    if not 0 <= plies <= MOST_PLIES:
+    if not is_number_in(plies, Range(0, MOST_PLIES), int):
         raise UserError(f"expected openings of 0 to {MOST_PLIES} plies, got {plies!r}")
     return plies
 

@@ -176,12 +176,19 @@ class GameStore(dict[K, V]):
         indent: int | None = None,
     ) -> None:
         super().__init__()
-        self.file, self.about, self.under, self.what = file, dict(about or {}), under, what
+        self.file, self.about, self.under, self.what = (
+            None if file is None else Path(file),
+            dict(about or {}),
+            under,
+            what,
+        )
         self._encode, self._decode, self._indent = encode, decode, indent
         self._saved = time.monotonic()
 
     def begin(self, who: str, resume: bool) -> None:
         """Loads the games of the file, if it exists; raises ValueError for a file that cannot be resumed."""
+        if self.file is not None and self.file.is_dir():
+            raise UserError(f"{who}: expected a file, got the folder {str(self.file)!r}")
         if self.file is None or not self.file.exists() or is_stream(self.file):
             return
         if not resume:

@@ -112,6 +112,31 @@ def test_wrong_arguments_are_refused(game: leafwise.Game, name: str, options: di
         evaluate(game, name, **{"games": 2, **options})
 
 
+@pytest.mark.parametrize("number", [None, "4", 2.5, float("nan"), True, [2]])
+def test_what_is_no_whole_number_is_refused(number: Any) -> None:
+    names: dict[str, dict[str, Any]] = {"games": {}, "first_seed": {}, "processes": {}, "plies": {"opponent": "random"}}
+    for name, more in names.items():
+        if (name, number) != ("plies", None):
+            with pytest.raises(leafwise.UserError, match=r"expected .*, got "):
+                evaluate(dice.GAME, "random", **{"games": 2, "opponent": "random", **more, name: number})
+    for name in ("games", "seed", "openings", "plies", "seconds", "processes"):
+        if not (number is None and name in ("openings", "plies")) and (name, number) != ("seconds", 2.5):
+            with pytest.raises(leafwise.UserError, match=r"expected .*, got "):
+                leafwise.arena(dice.GAME, ["random", "greedy"], **{"games": 4, name: number})
+    for name in ("games", "first_seed", "processes"):
+        with pytest.raises(leafwise.UserError, match=r"expected .*, got "):
+            leafwise.collect_dataset(dice.GAME, "random", **{"games": 1, name: number})
+
+
+def test_a_file_may_be_named_by_a_text_and_a_folder_is_refused_before_a_game(tmp_path: Path) -> None:
+    evaluate(dice.GAME, "random", 2, 900_000, opponent="random", file=str(tmp_path / "a.json"))  # type: ignore[arg-type]
+    assert json.loads((tmp_path / "a.json").read_text())["game"] == dice.GAME.name
+    with pytest.raises(leafwise.UserError, match=rf"^evaluate: expected a file, got the folder {str(tmp_path)!r}$"):
+        evaluate(dice.GAME, "random", 2, 900_000, opponent="random", file=tmp_path)
+    with pytest.raises(leafwise.UserError, match=r"^arena: expected a file, got the folder"):
+        leafwise.arena(dice.GAME, ["random", "greedy"], games=2, file=tmp_path)
+
+
 def test_games_in_a_file_are_gone_on_with(tmp_path: Path) -> None:
     file, counts = tmp_path / "games.json", list[int]()
     first = evaluate(dice.GAME, "random", 30, 900_000, opponent="random", file=file)

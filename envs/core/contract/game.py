@@ -676,6 +676,7 @@ def _check(game: Game, needs: Needs) -> None:
 
 def _front(game: Game) -> Needs:
     yield _is_word(game.name), "a name in lower case", game.name
+    yield isinstance(game.module, str) and game.module, "module as the name of a module", game.module
     for name, kind in PARTS.items():
         yield isinstance(getattr(game, name), kind), f"{name} as {kind.__name__}", getattr(game, name)
     yield isinstance(game.rules.chance, Chance), "rules.chance as Chance", game.rules.chance
@@ -814,7 +815,9 @@ def _names(game: Game) -> Needs:
             yield callable(make) or isinstance(make, OwnSearch), f"{what}[{name!r}] as a function", make
     yield from _words("text.words", game.text.words)
     known = values_of(game.options)
+    yield isinstance(game.ids, Mapping), "ids as a mapping", game.ids
     for name, options in game.ids.items():
+        yield isinstance(options, Mapping), f"options of id {name!r} as a mapping", options
         yield re.fullmatch(GYM_NAME, str(name)), "ids as names like 'Threes'", name
         for option in options:
             yield option in known, f"options of id {name!r} among ({', '.join(known) or 'none'})", option
@@ -850,6 +853,7 @@ def _search(game: Game) -> Needs:
     names_of_searches = [name for name, make in game.ais.items() if isinstance(make, OwnSearch)]
     need_among(game.search.best, ("search", "mcts", *names_of_searches), "search.best", game.name)
     names = game.search.candidates
+    yield isinstance(names, tuple), "search.candidates as a tuple", names
     sound = all(isinstance(name, str) and re.fullmatch(CANDIDATES, name) for name in names)
     yield sound, "search.candidates as names like 'near+far'", names
     yield len(set(names)) == len(names), "search.candidates that differ", names

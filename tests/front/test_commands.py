@@ -470,6 +470,25 @@ def test_an_opponent_is_refused_in_a_game_for_one(shell: Shell) -> None:
     assert error == "error: expected no --opponent in threes, a single-player game"
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--moves 0", "expected --moves of 1 to "),
+        ("--games", "expected --games, one number for each depth, got none"),
+        ("--games 0", "expected 1 to 10,000,000 games, got 0"),
+        ("--processes 0", "expected --processes of at least 1, got 0"),
+        ("--milliseconds nan", "expected --milliseconds above 0 and at most 1,000,000,000, got nan"),
+        ("--timed-games -1", "expected --timed-games of at least 1, got -1"),
+        ("--hand-made nobody", "threes: expected a leaf among "),
+    ],
+)
+def test_the_demo_checks_its_options_before_it_trains(words: str, expected: str, shell: Shell, tmp_path: Path) -> None:
+    answer = shell(f"demo --run {tmp_path / 'run'} {words}")
+    assert answer.status == 2
+    assert answer.error.startswith(f"error: {expected}")
+    assert not (tmp_path / "run").exists()
+
+
 THREE_IN_A_ROW = "rules: trilobite with board=7x6, k=3, a variant without an id (Trilobite7x6 is board=7x6, k=4)\n"
 
 

@@ -8,11 +8,13 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 from leafwise.cli import WithStatus, command, progress_bar
 from leafwise.commands.eval import figures
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED
+from leafwise.envs.core.ranges import Range
 from leafwise.envs.registry import game
 from leafwise.training.runs import FINAL_SEED
 
@@ -35,19 +37,19 @@ class Config:
     most_used: ClassVar[tuple[str, ...]] = ("run", "moves", "games")
     run: str = ""
     """Run folder (default: a new one under runs/)."""
-    moves: int = 25_000_000
+    moves: Annotated[int, Range(1, 10**13)] = 25_000_000
     """Moves to learn from (about a million a second on one core)."""
     hand_made: str = "openness"
     """The hand-made leaf to play against at equal depth."""
     games: tuple[int, ...] = (300, 60)
     """Games per player at depth 1, 2, ..."""
-    milliseconds: float = 1.0
+    milliseconds: Annotated[float, Range(0, 10**9, above=True)] = 1.0
     """Processor time of a move at equal time, in milliseconds."""
     timed_hand_made: str = "rows"
     """The hand-made leaf to play against at equal time: the best of them at 1 ms a move."""
-    timed_games: int = 16
+    timed_games: Annotated[int, Range(1)] = 16
     """Games per player at equal time."""
-    processes: int = 2
+    processes: Annotated[int, Range(1)] = 2
     """Processes that play."""
 
 
@@ -95,17 +97,21 @@ def ways_on(run: Path) -> list[str]:
 @command(Config)
 def main(config: Config) -> WithStatus:
     """Trains, compares and prints the table; returns 0 if the learned leaf wins at depth 1 with separate intervals."""
+    if not config.games:
+        raise UserError("expected --games, one number for each depth, got none")
     start, run = time.perf_counter(), config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
     yield f"learning Threes from {config.moves:,} moves, in {run}"  # before anything is loaded
     from leafwise.envs.core.pictures import gif
     from leafwise.envs.core.play.gamefile import pictured, play_game
     from leafwise.models.files import write_atomically
     from leafwise.models.players import player
-    from leafwise.training.evaluation.arena import evaluate
+    from leafwise.training.evaluation.arena import check, evaluate
     from leafwise.training.evaluation.statistics import interval_text
     from leafwise.training.ntuple_td import ntuple_td as td
 
     threes = game("threes")
+    for _, limit, hand_made, games in matches(config):  # before it trains
+        check(threes, f"search:{hand_made},{limit}", games, FINAL_SEED, None, config.processes)
     path = td.train(td.Config(game="threes", run=run, total_steps=config.moves))
     if not (path / "results.json").exists():
         return INTERRUPTED

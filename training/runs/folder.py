@@ -203,6 +203,9 @@ class RunFolder:
         """Returns the options file of a run to resume, None for a new run; raises ValueError if the folder does not fit."""
         if resume:
             return resumed_file(self.path)
+        near = next(path for path in (self.path, *self.path.absolute().parents) if path.exists())
+        if not near.is_dir():
+            raise UserError(f"expected a run folder, got {str(self.path)!r}, where {str(near)!r} is a file")
         if config_file(self.path) is not None:
             raise UserError(
                 f"expected a new run folder, got {str(self.path)!r} with a run in it; --resume continues it"

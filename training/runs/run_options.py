@@ -183,11 +183,15 @@ def parse_options(
     run code; wrong words end the program as in `parse`.
     """
     path, words = file_of(words), take_option(words, "--config")[1]
+    game, words = take_option(words, "--game")
+    if path is not None and "--resume" in words and game is not None:
+        before = read_table(path).get("game", game)
+        if before != game:
+            raise UserError(f"resume: expected a run of {game!r}, got one of {before!r} in {str(path)!r}")
     kept = read_options(path, config_class) if path is not None else {}
     if "network" not in types_of(config_class) and (network := take_option(words, "--network")[0]) is not None:
         method = config_class.__module__.rpartition(".")[2].replace("_", "-")
         raise UserError(f"expected no --network with {method}, which trains no torch modules, got {network!r}")
-    game, words = take_option(words, "--game")
     game = kept.get("game", "") if game is None else game
     if not game:
         raise UserError("expected --game, got nothing")

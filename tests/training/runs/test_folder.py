@@ -151,6 +151,18 @@ def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys
     assert f"{str(path / 'state.safetensors')!r}: expected a checkpoint of this run: {problem}" in message
 
 
+def test_a_file_is_no_run_folder_and_a_run_of_another_game_does_not_go_on(run: Path, tmp_path: Path, capsys) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("notes")
+    for path in (file, file / "run"):
+        message = refusal("ntuple-td", ["--run", str(path)], capsys)
+        assert message == f"error: expected a run folder, got {str(path)!r}, where {str(file)!r} is a file\n"
+    assert file.read_text() == "notes"
+    message = refusal("selfplay", ["--game", "cassis", "--run", str(run), "--resume"], capsys)
+    config = str(run / "config.toml")
+    assert message == f"error: resume: expected a run of 'cassis', got one of 'threes' in {config!r}\n"
+
+
 def test_a_folder_without_options_is_no_run(run: Path, tmp_path: Path, capsys) -> None:
     """Neither one to resume, nor a place for a new one: its model would be written over."""
     other = tmp_path / "other"
@@ -220,12 +232,6 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run: Path, tmp_path: 
     one, other = (load_tensors(p / "state.safetensors")[0] for p in (run, path))
     assert np.array_equal(one["table"], other["table"])
     assert json.loads((path / "results.json").read_text())["steps"] >= 4000
-
-
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys) -> None:
-    (tmp_path / "file").write_text("in the way")
-    message = refusal("ntuple-td", ["--run", str(tmp_path / "file" / "x"), *WORDS, "--total-steps", "4000"], capsys)
-    assert f"error: cannot use {str(tmp_path / 'file' / 'x')!r}: Not a directory" in message
 
 
 def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:

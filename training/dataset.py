@@ -511,7 +511,8 @@ def read_dataset(path: str | os.PathLike[str]) -> Dataset:
         return Dataset(arrays, json.loads(str(arrays.pop(ABOUT))))
     except (ValueError, KeyError, TypeError, OSError, zipfile.BadZipFile) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise UserError(f"expected a dataset of leafwise, got {str(path)!r}: {reason}") from None
+        missing = "no " * isinstance(problem, KeyError)
+        raise UserError(f"expected a dataset of leafwise, got {str(path)!r}: {missing}{reason}") from None
 
 
 def _parquet(dataset: Dataset) -> bytes:

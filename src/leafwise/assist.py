@@ -49,7 +49,10 @@ def assist(
             advice, shown = advised(following, analyst_of(state.game)), state
         text = ask(prompt_of(following.question))
         if text is None or text == "q":
-            say(f"left at {state}" + (f", saved to {file}" if file and state is not None else ""))
+            say(
+                f"left at {'the beginning' if state is None else state}"
+                + (f", saved to {file}" if file and state is not None else "")
+            )
             return 0
         if answered(following, text, advice.best if advice and state == shown else ""):
             shown = None

@@ -88,6 +88,7 @@ def test_assist_asks_for_the_start_and_follows_a_phone(shell: Shell) -> None:
         "    4  right\n",
         "left at 48 24 12 6/0 3 1 2/0 3 0 1/1 2 0 0 next=3 deck=0,2,0",
     )
+    shows(shell("play threes --leaf openness --assist", typed="q\n").out, "left at the beginning")
     typed = "1 2 3 1/2 3 1 2/3 0 0\n1 2 3 1/2 3 1 2/3 0 0 0/0 0 0 0\n7\n3\nq\n"
     out = shell("play threes --leaf openness --assist", typed=typed).out
     new = "a new game: 1s, 2s and 3s left in the deck are 1,1,1"

@@ -202,7 +202,8 @@ class GameStore(dict[K, V]):
             wrong = [(name, value, old.get(name)) for name, value in self.about.items() if old.get(name) != value]
             games = {} if wrong and anew else self._decode(old[self.under] if self.under else old)
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
-            raise UserError(f"expected {self.what}, got {str(path)!r}: {problem!s:.120}") from None
+            reason = f"no {problem}" if isinstance(problem, KeyError) else str(problem)
+            raise UserError(f"expected {self.what}, got {str(path)!r}: {reason:.120}") from None
         for name, value, got in wrong[: not anew]:
             raise UserError(f"{str(path)!r}: expected {name} {value!r}, got {got!r:.120}")
         self.update(games)

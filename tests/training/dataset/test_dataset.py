@@ -146,6 +146,9 @@ def test_files_give_back_what_was_written(kind: str, tmp_path: Path) -> None:
     for name in (f"bad.{kind}", "other.npz", f"none.{kind}"):
         with pytest.raises(ValueError, match=r"^expected a dataset"):
             read_dataset(tmp_path / name)
+    if kind == "npz":
+        with pytest.raises(ValueError, match=r"^expected a dataset of leafwise, got '.*other.npz': no 'about"):
+            read_dataset(tmp_path / "other.npz")
 
 
 @pytest.mark.parametrize(("name", "package"), [("d.parquet", "pyarrow"), ("minari:d-v0", "minari")])

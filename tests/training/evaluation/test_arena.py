@@ -152,9 +152,10 @@ def test_games_in_a_file_are_gone_on_with(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=problem):
             evaluate(dice.GAME, "random", 30, 900_000, **{"opponent": "random", "file": file, **options})  # type: ignore[arg-type]
-    file.write_text("[]")
-    with pytest.raises(ValueError, match="expected the games of an evaluation"):
-        evaluate(dice.GAME, "random", 30, 900_000, opponent="random", file=file, resume=True)
+    for text, problem in (("[]", ""), ('{"a": 1}', "no 'batches'")):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=f"expected the games of an evaluation, got .*: .*{problem}"):
+            evaluate(dice.GAME, "random", 30, 900_000, opponent="random", file=file, resume=True)
 
 
 def store(file: Path, **about: object) -> GameStore[str, int]:
@@ -178,7 +179,7 @@ def test_games_about_something_else_are_refused_or_begun_anew(tmp_path: Path) ->
     other.read(file, anew=True)
     assert other == {}
     file.write_text('{"player": "a"}')
-    with pytest.raises(ValueError, match=r"^expected games of a test, got '.*games.json': 'games'$"):
+    with pytest.raises(ValueError, match=r"^expected games of a test, got '.*games.json': no 'games'$"):
         again.read(file)
 
 

@@ -189,7 +189,8 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
     return [
         "# Hand-made against learned leaf at equal time", "",
         "This page compares two [leaves](../docs/terms.md#leaf) of each game in the same search: a hand-made one, and the network",
-        "of the package (learned). Both have the same processor time (column `time`). In Starship the times are only about the same.",
+        "of the package (learned). Both have the same processor time (column `time`). In Starship the times are only about "
+        "the same.",
         "Intervals are 95 % intervals. In two-player games the two leaves play a match, and the table has their shares of the",
         "[points](../docs/terms.md#points).", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",

@@ -87,7 +87,9 @@ def study(config: Config) -> None:
 
 def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     """Returns the page."""
-    head = " | ".join(["variant", *(f"{level} against {stronger}:" for level, stronger in pairwise(LEVELS)), "games per match:"])
+    head = " | ".join(
+        ["variant", *(f"{level} against {stronger}:" for level, stronger in pairwise(LEVELS)), "games per match:"]
+    )
     rows = []
     for short, by_level in by_id.items():
         shares = [share(result, "share") for result in by_level.values()]
@@ -101,7 +103,8 @@ def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     return [
         "# Levels of play",
         "",
-        "With `leafwise play GAME --level easy` you play against an opponent of the level `easy`. Other commands call this opponent",
+        "With `leafwise play GAME --level easy` you play against an opponent of the level `easy`. Other commands call this "
+        "opponent",
         '`level:easy`, and an environment takes `opponent="level:easy"`. In a two-player game the opponent plays the moves of the',
         "exact solver, or of the player `best` if there is no solver. It replaces a share of its moves by random moves. The",
         f"shares of the levels are: {what}.",

@@ -60,7 +60,9 @@ def study(config: Config) -> None:
             name = f"`{model}`" if model else "`safe_edges`, hand-made"
             shares = [share(by_depth[str(depth)]) for depth in config.depths]
             rows.append([str(n), f"{low} to {high}", name, str(config.positions), *shares])
-    head = " | ".join(["points of the board: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
+    head = " | ".join(
+        ["points of the board: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)]
+    )
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
         "In each position a search with the [leaf](../../docs/terms.md#leaf) of the row chooses an action. The last columns show "

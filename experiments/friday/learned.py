@@ -200,7 +200,8 @@ def separation_line(results: dict[str, Any], kind: str) -> str:
     for level in LEVELS:
         learned, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
         (yes if learned["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
-    line = f"At these levels the interval of the learned leaf lies above the intervals of all other leaves: {', '.join(yes) or 'none'}"
+    levels = ", ".join(yes) or "none"
+    line = f"At these levels the interval of the learned leaf lies above the intervals of all other leaves: {levels}"
     return line + (f". At the others it does not: {', '.join(no)}." if no else ".")
 
 

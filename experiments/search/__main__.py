@@ -116,7 +116,8 @@ def report(config: Config, results: Results) -> None:
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
         "Depth-limited search (`search`) and Monte Carlo tree search (`mcts`) play with the same "
         "[leaf](../../docs/terms.md#leaf) and the same",
-        "processor time per decision. The leaf `learned` is the network in the package, and the leaf `rollout` values a position by",
+        "processor time per decision. The leaf `learned` is the network in the package, and the leaf `rollout` values a position "
+        "by",
         "random games. A player without a leaf in its name has the hand-made leaf of the game. Sim is another name of the game "
         "Cassis.", "",
         "Rows `A against B` have the share of the [points](../../docs/terms.md#points) that player A wins. The other rows have a",

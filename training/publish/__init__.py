@@ -164,7 +164,7 @@ def card(path: Path, kind: Any) -> str:
         f"# {metadata['game']}{options}: a {kind.WHAT}",
         "",
         *kind.about(path, metadata),
-        f"`leafwise.load({source_of(path)!r})` loads it.",
+        f"`leafwise.load({source_of(path)!r})` loads the network.",
         "",
         "## Results",
         "",
@@ -173,7 +173,7 @@ def card(path: Path, kind: Any) -> str:
         "## Training",
         "",
         "With the present code, the first command trains such a network. The other commands made this file; each line "
-        "names its commit.",
+        "names the commit of its code.",
         "",
         f"- present code: `{train_command(metadata)}`; the other options come from the game's "
         "[recipe](../../docs/terms.md#recipe)",
@@ -181,7 +181,7 @@ def card(path: Path, kind: Any) -> str:
         f"{metadata['seconds']:,.0f} s of processor time on "
         f"{metadata['hardware']}",
         *kind.made(metadata),
-        command_line("command", metadata["command"], metadata["commit"]),
+        command_line("command of the run", metadata["command"], metadata["commit"]),
     ]
     later = "the run"
     for k, start in enumerate(starts(metadata), 1):

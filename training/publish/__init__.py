@@ -177,7 +177,7 @@ def card(path: Path, kind: Any) -> str:
         "",
         f"- present code: `{train_command(metadata)}`; the other options come from the game's "
         "[recipe](../../docs/terms.md#recipe)",
-        f"- best network of the run: after {metadata['steps']:,} {unit_of(metadata, kind)} and "
+        f"- best network of the run: found after {metadata['steps']:,} {unit_of(metadata, kind)} and "
         f"{metadata['seconds']:,.0f} s of processor time on "
         f"{metadata['hardware']}",
         *kind.made(metadata),

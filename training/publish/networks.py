@@ -197,7 +197,7 @@ class SolverKind(GamesKind):
         if nodes:
             own = "values from the network's own search"
             targets = f"exact values if the solver needs at most {nodes:,} nodes, else {own}"
-        return [f"- training targets: {targets}", "- selection: by matches against earlier networks"]
+        return [f"- training targets: {targets}", "- selection: by matches against earlier networks of the run"]
 
     def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures, or where they are."""

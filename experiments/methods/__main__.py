@@ -653,7 +653,7 @@ def write(study: Study, results: Results) -> None:
         "- `way` is the method of `leafwise train`, or a variation: `selfplay conv` has a convolutional network, for example.",
         "- `minutes` is the planned time of the run on one core. For `its recipe` the run is as long as the recipe says.",
         "- `seconds` is the processor time of the run, including compilation.",
-        "- `steps` counts what the method counts: moves, decisions or iterations.",
+        "- `steps` is the length of the run in moves, decisions or iterations, as the method counts.",
         "- `MB` is the memory of the run.",
         "- `policy alone` has the results of the network's policy without a search.",
         "",

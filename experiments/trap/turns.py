@@ -65,8 +65,8 @@ def page(config: Config, results: Results) -> list[str]:
         "",
         f"The network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) `{config.rival}`. A turn is a "
         "move and a throw. The network always plays in a search of whole turns (the player `turns`), with one node for each "
-        f"turn. `{config.rival}` plays in this search too, or in a search of single decisions (the player `search`). There half "
-        "of the time is for the move and half for the throw. Both searches consider the same throws (the "
+        f"turn. `{config.rival}` plays in this search too, or in a search of single decisions (the player `search`). A search "
+        "of single decisions has half of the time for the move and half for the throw. Both searches consider the same throws (the "
         "[candidates](../../docs/terms.md#candidates) `near+traps`), and stop after a throw that lands on an unlikely cell.",
         "",
         f"Times are processor time per turn. Seeds are from {config.first_seed:,} on; each seed is played from both seats. "

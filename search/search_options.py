@@ -150,15 +150,15 @@ class SearchOptions(BaseOptions):
     """Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
 
     Each decision divides what is left of the limit equally among its actions, and each chance node divides it among its outcomes
-    by probability. A decision whose part is less than 1 is a leaf. Default: `game.search.nodes`, which is 0 in most games; with
-    `seconds` or `cutoff` no limit.
+    by probability. The leaf values a decision whose part is less than 1. Default: `game.search.nodes`, which is 0 in most games;
+    with `seconds` or `cutoff` no limit.
     """
     rare: Annotated[float, Range(0, 1)] = option(0.0, exact=False)
     """The leaf values outcomes whose probability at their chance node is smaller than this. 0: all are searched."""
     width: Annotated[int | None, Range(1, NEVER)] = option(None, exact=False)
     """Maximum number of actions searched at a decision: those with the best one-ply values. Default: no limit.
 
-    The root keeps all actions, and so do the last decisions before the leaves.
+    The root keeps all actions, and so do the last decisions before the search stops.
     """
     candidates: str | None = option(None, exact=False)
     """Name of the set of actions considered, among `game.search.candidates`; default: all legal actions."""
@@ -395,9 +395,9 @@ class MctsOptions(BaseOptions):
     """Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
 
     "policy": the evaluator's own policy; one call returns value and policy (the default for networks that have both). "values":
-    the search values every action of a new node one ply deep, with one leaf or more for each (the default for other evaluators).
-    "uniform": all actions are alike, and a simulation values one leaf (the default for evaluators without a compiled value, and
-    for roll-outs). A function: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
+    the leaf values the positions after every action of a new node (the default for other evaluators). "uniform": all actions are
+    alike, and a simulation values one position (the default for evaluators without a compiled value, and for roll-outs). A
+    function: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
     """
     temperature: Annotated[float, Range(0, above=True, below=True)] = option(0.4)
     """Temperature of the prior "values": it is a softmax over the one-ply values of a node, scaled to 0 to 1."""

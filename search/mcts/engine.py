@@ -57,8 +57,8 @@ CALL_SIMULATIONS, CALL_SECONDS = 1 << 12, 1e-3
 class Mcts(BaseSearch):
     """Searches by simulations, until their number or the time limit is reached.
 
-    One instance searches one position at a time: calls from other threads wait. Its tree is kept from search to search. Memory is
-    fixed: once it is full, rows without a node are valued like leaves.
+    One instance searches one position at a time: calls from other threads wait. Its tree is kept from search to search. The
+    memory of the tree is fixed. Once it is full, simulations stop at positions without a node.
     """
 
     kind = "mcts"

@@ -55,7 +55,7 @@ class Config(GatedOptions):
     plies: Plies = 0
     """Maximum number of random actions, of both players, at the start of a training game."""
     reward: str = "score"
-    """Reward of the environment."""
+    """Reward of the environment: score, or another reward of the game."""
     guide: str = ""
     """Player that the policy imitates before it learns from its own games, for example search:pirates,depth=2 (default: none)."""
     guide_decisions: Count = 400_000

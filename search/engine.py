@@ -78,7 +78,8 @@ class Search(BaseSearch):
                 with pruning.
             pruning: Alpha-beta pruning at decisions. If the leaf has bounds on its values, also Star1 at chance nodes.
             table_mb: Size of the transposition table in MB (32 bytes a position); 0: no table.
-            ordering: How a pruning search orders the actions: names among "table", "values" and "killers".
+            ordering: How a pruning search orders actions: by the "table", by one-ply "values", by "killers" (actions
+                that pruned in siblings).
             star2: At a chance node, first tries one action after each outcome (Star2). Needs pruning and a leaf with
                 bounds.
             deepening: Also without `seconds`, searches depth 1, then 2, and so on. Each depth orders the actions of the

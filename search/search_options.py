@@ -130,9 +130,9 @@ class SearchOptions(BaseOptions):
     A table saves time if the search prunes, or if some actions cost no depth. The default is 16 in these cases, else 0.
     """
     ordering: Iterable[str] = option(ORDERINGS, in_text=False)
-    """How a pruning search orders the actions: names among "table", "values" and "killers".
+    """How a pruning search orders actions: by the "table", by one-ply "values", by "killers" (actions that pruned in siblings).
 
-    "table": the best action of a shallower search. "values": one-ply values. "killers": actions that pruned in siblings.
+    "table" stands for the best action of a shallower search. The option is a list of these names.
     """
     star2: bool = option(False)
     """At a chance node, first tries one action after each outcome (Star2). Needs pruning and a leaf with bounds.

@@ -105,11 +105,11 @@ class Config(ActorOptions):
     """Depth of the search with the target network, which gives a target to every action. 1: the best value after each outcome of
     chance, averaged over the outcomes. 0: no search; only the played action has a target, from the state that followed."""
     rare: Share = 0.0
-    """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
+    """The leaf values outcomes of chance whose probability is smaller than this. 0: all outcomes are searched."""
     nodes: Limit = 0
     """Maximum number of decisions that a search visits (0: no limit)."""
     candidates: str = ""
-    """Actions that searches consider, one of the game's sets of candidates (default: all legal actions)."""
+    """Set of actions that searches consider: one of the game's sets of candidates (default: all legal actions)."""
     sees: str = ""
     """Input of a sparse network: features, another of the game's sets of sparse features, observation, or
     features+observation. Default: features, if the game has them. With --head max the default is features+observation if

@@ -77,8 +77,8 @@ class Config(RunOptions):
     """Tuples of cells, separated by blanks. The cells of the board are numbered 0-9, then a-z. Tuples with cells beyond
     these have commas: 0,1,40."""
     value_stage: str | None = None
-    """Kind of positions that the network values, by the game's name for it: decisions, or afterstates before chance acts
-    (default: the game's usual kind)."""
+    """Kind of positions that the network values, by the game's name: decisions, or afterstates before chance acts (default:
+    the game's usual kind)."""
     small_tables: str | None = None
     """Small tables of the game that the network has in addition to the tuples, separated by blanks (default: the usual
     ones)."""
@@ -115,9 +115,9 @@ class Config(RunOptions):
     initial_value: Annotated[float, Range(-1e09, 1e9)] = 0.0
     """Value of every state before training, in potential (optimistic initialization)."""
     actors: Annotated[int, Range(1, 64)] = 1
-    """Number of threads that play and learn on shared tables. Runs with more than 1 are not reproducible."""
+    """Number of threads that play and learn on shared tables. Runs with more than one thread are not reproducible."""
     restart: Limit = 100
-    """Length of a game in moves. After a longer game, the next one begins in the middle of it, not at the start; 0:
+    """Number of moves. After a game with more moves, the next game begins in the middle of that game, not at the start; 0:
     never."""
     carousel: str = ""
     """Values of the highest cell, ascending. Games begin in turn at the start, and at states in which an earlier game first

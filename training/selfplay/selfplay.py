@@ -96,12 +96,11 @@ class Config(IterationOptions):
     depth: Depth = 1
     """Depth of the searches whose root values are the targets."""
     nodes: Limit = 0
-    """Maximum number of decisions that a search visits (0: no limit), as the option `nodes` of a player. For games with
-    turns of many actions."""
+    """Maximum number of decisions that a search visits (0: no limit). It is useful in games with turns of many actions."""
     rare: Share = 0.0
-    """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
+    """The leaf values outcomes of chance whose probability is smaller than this. 0: all outcomes are searched."""
     candidates: str = ""
-    """Actions that searches consider, one of the game's sets of candidates (default: all legal actions)."""
+    """Set of actions that searches consider: one of the game's sets of candidates (default: all legal actions)."""
     guide: str = ""
     """Player of the first iterations: a search with a hand-made score, or with a model named as in --init-from. Default:
     the network itself."""
@@ -110,7 +109,7 @@ class Config(IterationOptions):
     guide_depth: Annotated[int, Range(0, 8)] = 0
     """Depth of the guide's searches (0: --depth)."""
     guide_candidates: str = ""
-    """Actions that the guide's searches consider (default: --candidates)."""
+    """Set of actions that the guide's searches consider (default: --candidates)."""
     variants: tuple[str, ...] = ()
     """Variants to train on in single-player games, for example level=1 level=4 (default: --variant only). A variant that is
     named twice gets twice the positions."""

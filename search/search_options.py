@@ -145,7 +145,7 @@ class SearchOptions(BaseOptions):
     Off by default, because one-ply values order the actions of most games well enough.
     """
     cutoff: Annotated[float, Range(0, 1, below=True)] = option(0.0, exact=False)
-    """The leaf values decisions that chance reaches with a smaller probability than this. 0: all are searched."""
+    """The leaf values decisions that chance reaches with a smaller probability than this; 0: no cutoff."""
     nodes: Annotated[int | None, Range(0, MAX_NODES)] = option(None, exact=False)
     """Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
 
@@ -154,7 +154,7 @@ class SearchOptions(BaseOptions):
     with `seconds` or `cutoff` no limit.
     """
     rare: Annotated[float, Range(0, 1)] = option(0.0, exact=False)
-    """The leaf values outcomes whose probability at their chance node is smaller than this. 0: all are searched."""
+    """The leaf values outcomes whose probability at their chance node is smaller than this; 0: none."""
     width: Annotated[int | None, Range(1, NEVER)] = option(None, exact=False)
     """Maximum number of actions searched at a decision: those with the best one-ply values. Default: no limit.
 

@@ -18,8 +18,9 @@ from leafwise.envs.friday.companion import COMPANION
 
 ABOUT = About(
     actions=(
-        "`free` and `pay` draw a card; `end` ends the fight; `first` and `second` choose a hazard; `discard` rejects a "
-        "hazard; `draw` draws another card for an ability. `use0` to `use63` use the ability of a card on the table, and "
+        "`free` draws a free card; `pay` pays life to draw a card; `end` ends the fight, an ability or the removal of "
+        "cards. `first` and `second` choose a hazard; `discard` rejects the only hazard; `draw` draws another card for an "
+        "ability. `use0` to `use63` use the ability of a card on the table, and "
         "`card0` to `card63` choose a card. `action_mask` says which are legal."
     ),
     observation=(

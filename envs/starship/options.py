@@ -34,7 +34,8 @@ HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 ABOUT = About(
     actions=(
         "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
-        "north. The number of the action is (rotation * grid + y) * grid + x, with rotation 0 to 3 for north, east, south and west."
+        "north. The number of the action is (rotation * side + y) * side + x. Here `side` is the number of cells on a side of the "
+        "grid, and `rotation` is 0 for north, 1 for east, 2 for south, 3 for west."
     ),
     observation=(
         "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "
@@ -47,7 +48,7 @@ ABOUT = About(
         "terminal": "the quality, when the ship is finished",
     },
     options={
-        "preset": "the size of the ships and the requests; the settings of each are in `leafwise.envs.starship.PRESETS`",
+        "preset": "the size of the ships and the requests; the settings of each preset are in `leafwise.envs.starship.PRESETS`",
         "parameters": (
             'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
             "text of a file that `leafwise ship gen --save-config FILE` writes; a preset in these settings overrides `preset`"

@@ -34,7 +34,7 @@ TOPS = {
 }
 ENTRIES = {
     "moved_lane": "a row or column that moved",
-    "any_empty_edge": "any row or column that is empty at that edge",
+    "any_empty_edge": "any row or column with an empty cell at the edge where tiles enter",
 }
 
 

@@ -34,8 +34,8 @@ HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 ABOUT = About(
     actions=(
         "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
-        "north. The number of the action is (rotation * side + y) * side + x. Here `side` is the number of cells on a side of the "
-        "grid, and `rotation` is 0 for north, 1 for east, 2 for south, 3 for west."
+        "north. Let `side` be the number of cells on a side of the grid, and `rotation` 0 to 3 for north, east, south and west. "
+        "Then the number of the action is `(rotation * side + y) * side + x`."
     ),
     observation=(
         "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "

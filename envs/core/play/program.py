@@ -45,7 +45,7 @@ class ProgramPlayer(ByName):
         """Starts the process, and a game; raises ValueError for a program that does not start.
 
         Args:
-            seconds: time limit for an answer; none: no limit.
+            seconds: time limit for an answer; None: no limit.
             depth: limit on depth for the program, which may ignore it.
             nodes: limit on nodes for the program, which may ignore it.
             allowance: seconds after the time limit in which an answer still counts.

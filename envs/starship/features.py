@@ -106,7 +106,11 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
                 "1 for the kind of the part after the requested one",
                 PARTS_ORDER,
             ),
-            Labels(tuple(f"after next {part}" for part in parts), "1 for the kind of the second part after the requested one", PARTS_ORDER),
+            Labels(
+                tuple(f"after next {part}" for part in parts),
+                "1 for the kind of the second part after the requested one",
+                PARTS_ORDER,
+            ),
             Labels(("stage",), "number of the current stage, 1 to 7, divided by 7"),
             Labels(
                 tuple(f"{name} placed" for name in budgets),

@@ -185,8 +185,9 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         ]
         for one in known
     ]  # fmt: skip
-    yield """The table has the mean [return](../terms.md#return) of an episode for each player. In names of players,
-`learned` is the network that the package has for the game. The last column names the commit whose code measured the row, or the page with the measurement."""
+    yield """The table has the mean [return](../terms.md#return) of an episode for each player. In names of players, `learned` is
+the network that the package has for the game. The last column names the commit whose code measured the row, or the page with
+the measurement."""
     yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "commit or page"], rows)
     roles = {one.role for one in known}
     if marked := [f"The role `{role}` marks {what}." for role, what in ROLES.items() if role in roles]:

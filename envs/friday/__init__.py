@@ -24,10 +24,10 @@ ABOUT = About(
         "`card0` to `card63` choose a card. `action_mask` says which are legal."
     ),
     observation=(
-        "Each kind of card has a number and a code. The number is its index in `leafwise.envs.friday.cards.CARDS`. The "
-        "letter of the code says where the card comes from. S: Robinson's starting cards. G: normal aging cards. D: "
-        "difficult aging cards. The player wins the other cards from hazards. W: the wreck. E: exploring. F: further "
-        "exploring. N: wild animals. C: cannibals."
+        "Each kind of card has a number and a code. The number is its index in `leafwise.envs.friday.cards.CARDS`. The letter "
+        "of the code says where the card comes from. S: Robinson's starting cards. G: normal aging cards. D: difficult aging "
+        "cards. The player wins the other cards from hazards. W: the wreck. E: exploring. F: further exploring. N: wild "
+        "animals. C: cannibals. In a fight, free cards lie on the left of the table, and paid cards on the right."
     ),
     ends="You win when both pirates are beaten. You lose as soon as you must pay a life that you do not have.",
     rewards={

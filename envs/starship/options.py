@@ -38,8 +38,8 @@ ABOUT = About(
         "Then the number of the action is `(rotation * side + y) * side + x`."
     ),
     observation=(
-        "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "
-        "reach the target of the stage. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
+        "A request names the part to place. A stage requests parts of one group, such as thrusters, until the points of "
+        "these parts reach the target of the stage. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
     ),
     ends="The game ends after the last request, or as soon as a stage ends below its minimum of points.",
     rewards={
@@ -54,8 +54,8 @@ ABOUT = About(
             "text of a file that `leafwise ship gen --save-config FILE` writes; a preset in these settings overrides `preset`"
         ),
         "hull": (
-            'your own hull, not a random one: as rows of "." (hull) and " " (space), as booleans [grid, grid], or as the path '
-            "of a file with such rows"
+            'your own hull, not a random one: as rows of "." (hull) and " " (space), as an array of booleans, one '
+            "for each cell of the grid, or as the path of a file with such rows"
         ),
         "targets": (
             'what the ship must have to be valid, as a mapping with any of these entries: `{"thrust": 40, "seats": 48, '

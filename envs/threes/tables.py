@@ -23,7 +23,7 @@ SCHEDULES = {
 }
 HINTS = {
     "plus": "that it is a bonus",
-    "window3": "three values, including its own",
+    "window3": "three values, one of which is its own",
     "colour": "that it is white (a 3 is white too)",
     "exact": "its value",
 }

@@ -22,6 +22,7 @@ from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE
 
 ROLES = {
+    "hand-made": "a player with a hand-made score",
     "shipped": "a search with the network of the package",
     "best known": "the strongest player that was measured",
     "perfect": "an exact solver",

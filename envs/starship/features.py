@@ -99,7 +99,8 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         "vec": (
             Labels(tuple(f"requested {part}" for part in parts), "1 for the kind of the requested part", PARTS_ORDER),
             Labels(
-                tuple(f"facing {way}" for way in WAYS), "1 for the way that it has to face; all 0 if it has no front"
+                tuple(f"facing {way}" for way in WAYS),
+                "1 for the way that the requested part has to face; all 0 if this part has no front",
             ),
             Labels(
                 tuple(f"next {part}" for part in parts),

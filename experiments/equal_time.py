@@ -195,7 +195,7 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         "[points](../docs/terms.md#points).", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf or builder | unit | mean: | interval | time | games", rows), "",
-        f"Of the hand-made leaves we took the strongest one at this time limit: {by_hand}.",
+        f"The hand-made leaf of each game is the strongest at this time limit: {by_hand}.",
         "Each player of a match plays every opening from both seats. This study played the games of Cassis and built the ships.",
         "The other games are from the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md),",
         "[Trap](trap/turns.md) and [Friday](friday/learned.md).",

@@ -121,7 +121,8 @@ def report(config: Config, results: Results) -> None:
         "random games. A player without a leaf in its name has the hand-made leaf of the game. Sim is another name of the game "
         "Cassis.", "",
         "Rows `A against B` have the share of the [points](../../docs/terms.md#points) that player A wins. The other rows have",
-        "the mean score in Threes, the share of games won in Friday, and the mean [quality](../../docs/terms.md#quality) in Starship.",
+        "the mean score in Threes, the share of games won in Friday, and the mean [quality](../../docs/terms.md#quality) in "
+        "Starship.",
         f"Two-player games begin with random moves ({openings}). Each opening is played from both seats.", "",
         "Both searches first value every action of a decision once, even if this takes longer than the time limit. In Starship it",
         "takes more than 1 ms if a part has hundreds of possible places.", "",

@@ -127,7 +127,8 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         f"Each row has {config.ships} ships, with seeds from {config.first_seed:,} on.",
         "",
         "A ship meets its targets if it is valid and its values are equal to the targets. Its seats may also be up to five more "
-        "than the target, because each crew room adds two or six seats. The error of a ship is the sum of the differences between its "
+        "than the target, because each crew room adds two or six seats. The error of a ship is the sum of the "
+        "differences between its "
         "values and the targets. The table has the mean error of all ships, valid or not, and the mean "
         "[quality](../../../docs/terms.md#quality) of the valid ships. The quality is highest if 40 % of the weapons' "
         "firepower is directed forward (north). Firepower targets with another share in this direction lower the quality.",

@@ -112,10 +112,10 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
                 "1 for the kind of the second part after the requested one",
                 PARTS_ORDER,
             ),
-            Labels(("stage",), "number of the current stage, 1 to 7, divided by 7"),
+            Labels(("stage",), "number of the current stage among the 7 stages that place parts, divided by 7"),
             Labels(
                 tuple(f"{name} placed" for name in budgets),
-                "points of the placed parts of this kind, divided by the maximum target of their stage",
+                "points of the placed parts of this kind, divided by the largest target that their stage can draw",
             ),
             Labels(
                 ("seats placed",),

@@ -41,9 +41,12 @@ ABOUT = About(
         "A request names the part to place. A stage requests parts of one group, such as thrusters, until the points of "
         "these parts reach the target of the stage. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
     ),
-    ends="The game ends after the last request, or as soon as a stage ends below its minimum of points.",
+    ends=(
+        "The game ends after the last request. It also ends when no further part of a stage fits, if the parts placed in this "
+        "stage have fewer points than the stage needs at least."
+    ),
     rewards={
-        "score": "the change of the quality that the ship would have if it were finished now",
+        "score": "how much the placed part changes the quality of the unfinished ship",
         "dense": "the same as `score`",
         "terminal": "the quality, when the ship is finished",
     },
@@ -51,7 +54,8 @@ ABOUT = About(
         "preset": "the size of the ships and the requests; the settings of each preset are in `leafwise.envs.starship.PRESETS`",
         "parameters": (
             'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
-            "text of a file that `leafwise ship gen --save-config FILE` writes; a preset in these settings overrides `preset`"
+            "text of a file that `leafwise ship gen --save-config FILE` writes; if these settings name a preset, it replaces "
+            "`preset`"
         ),
         "hull": (
             'your own hull, not a random one: as rows of "." (hull) and " " (space), as an array of booleans, one '
@@ -60,7 +64,7 @@ ABOUT = About(
         "targets": (
             'what the ship must have to be valid, as a mapping with any of these entries: `{"thrust": 40, "seats": 48, '
             '"firepower": {"north": 6, "east": 2}}`; '
-            "`firepower` may also be one number; the observation shows the targets"
+            "`firepower` may also be one number; with this option the observation has more entries, which contain the targets"
         ),
     },
 )

@@ -236,9 +236,9 @@ def interval(values: Mapping[str, float | None], form: str = ".1%") -> str:
     return f"{values['mean']:{form}} ({interval_text(values['ci_low'], values['ci_high'], form)})"
 
 
-def seeds_line(first: int, last: int) -> str:
+def seeds_line(first: int) -> str:
     """Returns a line about the seeds of figures."""
-    return f"seeds {first:,} to {last:,}, which neither training nor selection used"
+    return f"seeds from {first:,} on, which neither training nor selection used"
 
 
 def main(arguments: list[str] | None = None) -> int:

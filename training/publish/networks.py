@@ -123,8 +123,7 @@ class GamesKind:
             for s in metadata["score"]:
                 learned, by_hand = (interval(s[name], ",.3f") for name in ("learned", "hand_made"))
                 lines.append(f"| {s['depth']} | {s['games']} | {learned} | {by_hand} |")
-        most = max(s["games"] for s in metadata["score"]) // first["players"]
-        return [*lines, "", f"Games have {seeds_line(FINAL_SEED, FINAL_SEED + most - 1)}."]
+        return [*lines, "", f"The games have {seeds_line(FINAL_SEED)}."]
 
 
 class SolverKind(GamesKind):
@@ -226,7 +225,11 @@ class SolverKind(GamesKind):
         for s in metadata["score"]:
             shares = (interval(with_interval(s[name]["mean"], s["positions"])) for name in ("learned", "hand_made"))
             lines.append(f"| {s['depth']} | {' | '.join(shares)} |")
-        return [*lines, "", f"The positions have the seed {FINAL_SEED:,}, which neither training nor selection used."]
+        return [
+            *lines,
+            "",
+            f"The positions were drawn with the seed {FINAL_SEED:,}, which neither training nor selection used.",
+        ]
 
 
 def kept(solved: SolvedPositions, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
@@ -334,11 +337,12 @@ class WinChanceKind(GamesKind):
 
     def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures."""
-        last = metadata["first_seed"] + max(s["games"] for s in metadata["score"]) - 1
         player = f"search:{metadata['game']},depth=1,nodes={metadata['search_nodes']}"
         lines = [
-            f"The player is `{player}`, or the same search with `depth=2`. It sees no hidden information. The games have",
-            f"{seeds_line(metadata['first_seed'], last)}. Intervals are Wilson's.",
+            f"The player is `{player}`, or the same search with `depth=2`. It sees no hidden information. A search with",
+            f"`nodes={metadata['search_nodes']}` ends after this number of decisions. "
+            f"The games have {seeds_line(metadata['first_seed'])}.",
+            "Intervals are Wilson's.",
             "",
             "The calibration error says how accurate the predicted chances are. The predictions are sorted into ten groups: from",
             "0 to 0.1, from 0.1 to 0.2 and so on. The error is the mean difference between the predicted chance of a group and its",

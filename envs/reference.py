@@ -45,10 +45,10 @@ def _measured() -> dict[str, Any]:
 
 
 def reference(env_id: str) -> tuple[Reference, ...]:
-    """Returns the results for an id, `Threes-v0` or `leafwise/Threes-v0`, the weakest kind of player first.
+    """Returns the results of known players in an environment, the weakest kind of player first.
 
-    In a two-player game the opponent is the id's own ("greedy"), and the player goes first. Raises ValueError for an id without
-    results.
+    The environment is named by its id: `Threes-v0` or `leafwise/Threes-v0`. In a two-player game the opponent is the default of the
+    environment ("greedy"), and the player goes first. Raises ValueError for an id without results.
     """
     known = _measured()
     short = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else env_id

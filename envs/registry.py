@@ -238,7 +238,7 @@ def _written(options: Mapping[str, Any]) -> str:
 
 
 def register_game(new: Game) -> None:
-    """Adds a game of your own, and its environments; raises ValueError if another game has its name or an id."""
+    """Adds a game of your own, and its environments; raises ValueError if another game has its name or one of its ids."""
     from leafwise.envs.core.contract.game import check_is_game
 
     check_is_game(new, "register_game")

@@ -230,15 +230,19 @@ def page(config: Config, results: Mapping[str, Any]) -> list[str]:
             )
     lines = [
         "# Speed of one process, several processes and a cluster", "",
-        f"The study ran on {results['hardware']}, with a load of {results['load']:.1f} at the start. Times are medians of",
-        f"{config.repeats} repeats, after one repeat that warms up. The speedup compares with one process. The parentheses",
-        "have the smallest and the largest speedup of a repeat. Core seconds are the processor time of all processes, including",
-        "the driver (the process of the command) and Ray's own. The column `speedup by core seconds` has the",
-        "speedup that cores would give if they never waited. The goals for two cores are speedups of "
-        f"{MARKS[SEVERAL]} with processes and {MARKS[RAY]} with Ray. The",
-        "work consists of [jobs](../docs/terms.md#job).",
+        "This study does the same work in three ways: in one process, in several processes, and in a Ray cluster on the same",
+        f"cores. The work consists of [jobs](../docs/terms.md#job). The goals for two cores are speedups of {MARKS[SEVERAL]} "
+        f"with processes and {MARKS[RAY]}",
+        f"with Ray. The study ran on {results['hardware']}, with a system load of {results['load']:.1f} at the start.",
         "",
-        *table("work | runs in | seconds: | core seconds: | speedup: | speedup by core seconds: | MB per process:", rows),
+        f"The column `seconds` has the median wall time of {config.repeats} repeats. Each repeat first runs some jobs that are "
+        "not timed. The",
+        "speedup is the time of one process divided by the time of the row. In brackets are the smallest and the largest speedup",
+        "of a repeat. Core seconds are the processor time of all processes, including the process of the command and Ray's own",
+        "processes. The speedup by core seconds is the speedup if no core ever waited. The last column has the private memory of",
+        "the largest process.",
+        "",
+        *table("work | runs in | seconds: | core seconds: | speedup: | speedup by core seconds: | memory, MB:", rows),
         "",
     ]  # fmt: skip
     return signed(config, lines)

@@ -181,27 +181,29 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
     for panel in panels:
         for bar in panel.bars:
             figures = [written(x, panel.unit) for x in (bar.mean, bar.low, bar.high)]
-            leaf = bar.label + ", " * bool(bar.label) + bar.who
+            game = panel.title + ", " * bool(bar.label) + bar.label
             rows.append(
-                [panel.title, leaf, panel.unit, figures[0], f"{figures[1]} to {figures[2]}", panel.time, panel.games]
+                [game, bar.who, panel.unit, figures[0], f"{figures[1]} to {figures[2]}", panel.time, panel.games]
             )
     by_hand = ", ".join(f"`{panel.leaves}` in {panel.title.partition(',')[0]}" for panel in panels[:5])
     return [
         "# Hand-made against learned leaf at equal time", "",
         "This page compares two [leaves](../docs/terms.md#leaf) of each game in the same search: a hand-made one, and the network",
-        "of the package (learned). Both have the same processor time (column `time`). Intervals are 95 % intervals. A share of the",
-        "[points](../docs/terms.md#points) compares the two leaves in one match.", "",
+        "of the package (learned). Both have the same processor time (column `time`). In Starship the times are only about "
+        "the same.",
+        "Intervals are 95 % intervals. In two-player games the two leaves play a match, and the table has their shares of the",
+        "[points](../docs/terms.md#points).", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
-        *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        f"Of the hand-made leaves we took the strongest one at this time limit: {by_hand}.",
-        "In two-player games the match plays every opening from both seats. The games of Cassis and the ships belong to this",
-        "page. The other games are from the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md),",
+        *table("game | leaf or builder | unit | mean: | interval | time | games", rows), "",
+        f"The hand-made leaf of each game is the strongest at this time limit: {by_hand}.",
+        "Each player of a match plays every opening from both seats. This study played the games of Cassis and built the ships.",
+        "The other games are from the pages of [Threes](threes/learned.md), [Trilobite](trilobite/learned.md),",
         "[Trap](trap/turns.md) and [Friday](friday/learned.md).",
         "",
         "Starship compares three [builders](../docs/terms.md#builder): "
         f"{', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
-        "the hand-made leaf. Its depth and width were the best on other seeds, among those that are as fast as the learned",
-        "leaf or faster. The third (`best of 170 hand-made ships`) needs no leaf. It knows all",
+        "the hand-made leaf. On other seeds its depth and width were the best among all settings that are not slower than the",
+        "second builder, which has the learned leaf. The third (`best of 170 hand-made ships`) needs no leaf. It knows all",
         "[requests](../docs/terms.md#request) beforehand, builds 170 ships by hand-made rules, and keeps the best.",
         "",
     ]  # fmt: skip
@@ -217,7 +219,7 @@ def study(config: Config) -> None:
     panels = [
         threes(config),
         of_match("Trilobite 7x6", connect_four, "10 ms a move", "lines"),
-        of_match("Cassis, 8 points", sim, time, "safe_edges"),
+        of_match("Cassis, n=8", sim, time, "safe_edges"),
         of_match("Trap", turns, "5 ms a turn", "reach_open"),
         friday(config),
         starship(config, results),

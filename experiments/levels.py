@@ -87,7 +87,9 @@ def study(config: Config) -> None:
 
 def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     """Returns the page."""
-    head = " | ".join(["variant", *(f"{level} against {stronger}:" for level, stronger in pairwise(LEVELS)), "games:"])
+    head = " | ".join(
+        ["variant", *(f"{level} against {stronger}:" for level, stronger in pairwise(LEVELS)), "games per match:"]
+    )
     rows = []
     for short, by_level in by_id.items():
         shares = [share(result, "share") for result in by_level.values()]
@@ -101,14 +103,16 @@ def page(config: Config, by_id: dict[str, Any]) -> list[str]:
     return [
         "# Levels of play",
         "",
-        "`leafwise play GAME --level easy` plays against an opponent of the level `easy`. Other commands call this opponent",
-        '`level:easy`, and an environment takes `opponent="level:easy"`. In a two-player game a level plays the moves of the',
-        "exact solver, or of the player `best` if there is no solver. Each level replaces this share of its moves by random ones:",
-        f"{what}.",
+        "With `leafwise play GAME --level easy` you play against an opponent of the level `easy`. Other commands call this "
+        "opponent",
+        '`level:easy`, and an environment takes `opponent="level:easy"`. In a two-player game the opponent plays the moves of the',
+        "exact solver, or of the player `best` if there is no solver. It replaces a share of its moves by random moves. The",
+        f"shares of the levels are: {what}.",
         *own_players,
-        "Players whose names begin with `course:` belong to [the course](../docs/terms.md#course) that uses Trap.",
+        "Players whose names begin with `course:` belong to [the university course](../docs/terms.md#course) that uses Trap.",
         "",
-        "The table shows the share of the points that each level wins against the next stronger one, with 95 % intervals:",
+        "The table shows the share of the [points](../docs/terms.md#points) that each level wins against the next stronger level,",
+        "with 95 % intervals. The last column has the number of games for each of these matches:",
         "",
         *table(head, rows),
         "",

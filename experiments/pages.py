@@ -150,10 +150,11 @@ def first_answers(site: Path, build: str, browsers: int) -> list[float]:
 INTRODUCTION = (
     "# Exported pages",
     "",
-    "This study measures how much a browser loads for the [pages without a server](../docs/howto/web-export.md), and how fast "
-    "these pages search. The table",
-    "compares the search of an exported page with the same search in Python. Both search the same positions, to the depth of",
-    "the column `depth`. Times are processor time.",
+    "This study measures how many bytes a browser loads for the [pages without a server](../docs/howto/web-export.md), and how "
+    "fast these pages search. The table",
+    "compares the search of a page with the same search in Python. Both search the same positions, to the depth in the column "
+    "`depth`.",
+    "A node is a position that the search visits. The ratio is the page's time divided by Python's. Times are processor time.",
 )
 
 
@@ -176,9 +177,9 @@ def study(config: Config) -> None:
         rows.append((named, *sizes, *timed(site, build, one, config)))
         print(*rows[-1], flush=True)
     pages = sum(path.stat().st_size for path in (site / build).rglob("*") if path.is_file())
-    load = f"with a load of {os.getloadavg()[0]:.1f}"
+    load = f"with a system load of {os.getloadavg()[0]:.1f}"
     words = (
-        f"In addition, the pages, the index and the pictures of all games together have {pages:,} bytes. "
+        f"All games share further files, such as pages and pictures, of {pages:,} bytes. "
         f"The study ran on {hardware()}, {load}."
     )
     parts = section(
@@ -195,8 +196,8 @@ def study(config: Config) -> None:
         each = ", ".join(f"{seconds:.2f}" for seconds in answers)
         parts += section(
             "The first answer",
-            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened "
-            f"(the median of {each}). This time includes {PACE:g} s for the search. The cache of the browser was empty.",
+            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened. This time is the median "
+            f"of {len(answers)} browsers ({each}), and includes {PACE:g} s for the search. The caches of the browsers were empty.",
         )
     write_page(config, "pages.md", signed(config, [*INTRODUCTION, "", *parts]))
 

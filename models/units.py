@@ -44,7 +44,7 @@ games played show no difference."""
 
 @dataclass(frozen=True)
 class Units:
-    """A monotone map from values, for the player to move, to what people count.
+    """Translates values, which are for the player to move, into a unit that people use. The map is monotone.
 
     Raises ValueError for values that do not rise, meanings that fall, and numbers that are not finite.
     """

@@ -72,29 +72,30 @@ class Search(BaseSearch):
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: Number of decisions to look ahead; with `seconds` the maximum.
-            seconds: Time limit of a search; the result is that of the deepest complete depth.
-            all_values: Every root action gets its exact value. With False only the best action does, which is faster
+            depth: Number of decisions to look ahead. With `seconds` it is the maximum.
+            seconds: Time limit of a search. The result comes from the greatest depth that was completed.
+            all_values: True: every root action gets its exact value. False: only the best action does, which is faster
                 with pruning.
-            pruning: Alpha-beta at decisions, and Star1 at chance nodes if the leaf has bounds.
+            pruning: Alpha-beta pruning at decisions. If the leaf has bounds on its values, also Star1 at chance nodes.
             table_mb: Size of the transposition table in MB (32 bytes a position); 0: no table.
-            ordering: Which actions a pruning search tries first: names among "table", "values" and "killers".
-            star2: At a chance node, first tries one action of each outcome (Star2); needs pruning and a leaf with
+            ordering: How a pruning search orders actions: by the "table", by one-ply "values", by "killers" (actions
+                that pruned in siblings).
+            star2: At a chance node, first tries one action after each outcome (Star2). Needs pruning and a leaf with
                 bounds.
-            deepening: Searches depth 1, then 2, and so on, also without `seconds`, to order the actions.
-            cutoff: Decisions that chance reaches with a smaller probability are valued by the leaf, not searched; 0:
-                none.
+            deepening: Also without `seconds`, searches depth 1, then 2, and so on. Each depth orders the actions of the
+                next.
+            cutoff: The leaf values decisions that chance reaches with a smaller probability than this; 0: no cutoff.
             nodes: Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
-            rare: Outcomes of a chance node with a smaller probability are valued by the leaf, not searched; 0: none.
-            width: Maximum number of actions searched at a decision, those with the best one-ply values. Default: no
+            rare: The leaf values outcomes whose probability at their chance node is smaller than this; 0: none.
+            width: Maximum number of actions searched at a decision: those with the best one-ply values. Default: no
                 limit.
             candidates: Name of the set of actions considered, among `game.search.candidates`; default: all legal
                 actions.
-            batched: Grows the tree first, then values its leaves in batches; not with pruning, table, width, threads or
-                rare.
+            batched: Grows the tree first, then values its last positions in batches. Excludes pruning, table, width,
+                threads and rare.
             threads: Number of threads that share the root actions, each with its own memory.
             clock: How `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
-            whole_rows: The table compares whole positions instead of 93 bits of hashes; for tests.
+            whole_rows: For tests: the table compares whole positions, not 93 bits of hashes.
             symmetric: Positions that are equal up to a symmetry of the board share an entry of the table.
 
         Raises ValueError for options out of range, or an evaluator of another game.

@@ -103,8 +103,8 @@ def principal_variation(state: State, action: int | None, answer: Callable[[Stat
 class MctsResult(Result):
     """What a Monte Carlo tree search found. An action's value is the mean of its simulations, within its proven bounds.
 
-    Values are for the player to move. `depth` is the largest number of actions in one simulation. `line` are the most visited
-    actions; it is found when first read, or just before the tree changes.
+    Values are for the player to move. `depth` is the largest number of actions in one simulation. `line` has the most visited
+    actions. It is computed when you first read it, or just before the tree changes.
     """
 
     visits: dict[int, int] = field(default_factory=dict)

@@ -99,8 +99,8 @@ def rollout(
     """Returns an evaluator whose value is the mean return of `n` games, played to the end and not discounted.
 
     Args:
-        n: number of games played out for a value.
-        policy: how both players choose: `random`, `greedy` or `greedy:SCORE`.
+        n: number of games that are played to the end to value a position.
+        policy: how the players choose in these games: `random`, `greedy` or `greedy:SCORE`.
         seed: seed of the random numbers, which also depend on the position.
 
     Raises ValueError for other options.

@@ -102,25 +102,25 @@ class SearchOptions(BaseOptions):
     """
 
     depth: Annotated[int | None, Range(1, MAX_DEPTH)] = option(None)
-    """Number of decisions to look ahead; with `seconds` the maximum.
+    """Number of decisions to look ahead. With `seconds` it is the maximum.
 
     Default: `game.search.depth`, with `seconds` no limit.
     """
     seconds: Annotated[float | None, SECONDS] = option(None)
-    """Time limit of a search; the result is that of the deepest complete depth.
+    """Time limit of a search. The result comes from the greatest depth that was completed.
 
     The first depth is always completed. Where some actions cost no depth, the search first visits only 64 decisions. While time
     is left, it repeats depth 1 with four times as many. The time of the first search starts when its code is compiled.
     """
     all_values: bool = option(True, in_text=False)
-    """Every root action gets its exact value. With False only the best action does, which is faster with pruning.
+    """True: every root action gets its exact value. False: only the best action does, which is faster with pruning.
 
     The value of another action may then be an upper bound (`Result.bounds`). If the time ends within a depth, the actions
     searched until then count. The search goes no deeper if only one action is legal, or the best action already has the highest
     possible value.
     """
     pruning: bool | None = option(None)
-    """Alpha-beta at decisions, and Star1 at chance nodes if the leaf has bounds.
+    """Alpha-beta pruning at decisions. If the leaf has bounds on its values, also Star1 at chance nodes.
 
     Default: on in two-player games, off with `batched`.
     """
@@ -130,40 +130,40 @@ class SearchOptions(BaseOptions):
     A table saves time if the search prunes, or if some actions cost no depth. The default is 16 in these cases, else 0.
     """
     ordering: Iterable[str] = option(ORDERINGS, in_text=False)
-    """Which actions a pruning search tries first: names among "table", "values" and "killers".
+    """How a pruning search orders actions: by the "table", by one-ply "values", by "killers" (actions that pruned in siblings).
 
-    "table": the best action of a shallower search. "values": one-ply values. "killers": actions that pruned in siblings.
+    "table" stands for the best action of a shallower search. The option is a list of these names.
     """
     star2: bool = option(False)
-    """At a chance node, first tries one action of each outcome (Star2); needs pruning and a leaf with bounds.
+    """At a chance node, first tries one action after each outcome (Star2). Needs pruning and a leaf with bounds.
 
     Off by default, because it costs more than it saves if an action has few outcomes.
     """
     deepening: bool = option(False)
-    """Searches depth 1, then 2, and so on, also without `seconds`, to order the actions.
+    """Also without `seconds`, searches depth 1, then 2, and so on. Each depth orders the actions of the next.
 
     Off by default, because one-ply values order the actions of most games well enough.
     """
     cutoff: Annotated[float, Range(0, 1, below=True)] = option(0.0, exact=False)
-    """Decisions that chance reaches with a smaller probability are valued by the leaf, not searched; 0: none."""
+    """The leaf values decisions that chance reaches with a smaller probability than this; 0: no cutoff."""
     nodes: Annotated[int | None, Range(0, MAX_NODES)] = option(None, exact=False)
     """Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
 
     Each decision divides what is left of the limit equally among its actions, and each chance node divides it among its outcomes
-    by probability. A decision whose part is less than 1 is a leaf. Default: `game.search.nodes`, which is 0 in most games; with
-    `seconds` or `cutoff` no limit.
+    by probability. The leaf values a decision whose part is less than 1. Default: `game.search.nodes`, which is 0 in most games;
+    with `seconds` or `cutoff` no limit.
     """
     rare: Annotated[float, Range(0, 1)] = option(0.0, exact=False)
-    """Outcomes of a chance node with a smaller probability are valued by the leaf, not searched; 0: none."""
+    """The leaf values outcomes whose probability at their chance node is smaller than this; 0: none."""
     width: Annotated[int | None, Range(1, NEVER)] = option(None, exact=False)
-    """Maximum number of actions searched at a decision, those with the best one-ply values. Default: no limit.
+    """Maximum number of actions searched at a decision: those with the best one-ply values. Default: no limit.
 
-    The root keeps all actions, and so do the last decisions before the leaves.
+    The root keeps all actions, and so do the last decisions before the search stops.
     """
     candidates: str | None = option(None, exact=False)
     """Name of the set of actions considered, among `game.search.candidates`; default: all legal actions."""
     batched: bool | None = option(None)
-    """Grows the tree first, then values its leaves in batches; not with pruning, table, width, threads or rare.
+    """Grows the tree first, then values its last positions in batches. Excludes pruning, table, width, threads and rare.
 
     Default: only for a leaf that has no compiled value.
     """
@@ -175,7 +175,7 @@ class SearchOptions(BaseOptions):
     "cpu" is for measurements on a busy machine.
     """
     whole_rows: bool = option(False, in_text=False)
-    """The table compares whole positions instead of 93 bits of hashes; for tests."""
+    """For tests: the table compares whole positions, not 93 bits of hashes."""
     symmetric: bool = option(False)
     """Positions that are equal up to a symmetry of the board share an entry of the table.
 
@@ -384,7 +384,7 @@ class MctsOptions(BaseOptions):
     exploration: Annotated[float, Range(0, MAX_EXPLORATION)] = option(2.5)
     """The exploration constant of PUCT, in units of `scale`."""
     scale: Annotated[str, OneOf(SCALES)] = option("spread")
-    """The unit of exploration: "spread" of simulations around the mean of their action, or "span" of all values seen.
+    """Unit of exploration: "spread" (of simulations around the mean of their action) or "span" (of all values seen).
 
     The spread is the root mean square, over the tree, of the distance from a simulation's value to the mean of its action. With it
     one constant fits games whose actions differ much or little, with chance or without; KataGo's "dynamic variance-scaled cPUCT"
@@ -395,19 +395,19 @@ class MctsOptions(BaseOptions):
     """Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
 
     "policy": the evaluator's own policy; one call returns value and policy (the default for networks that have both). "values":
-    the search values every action of a new node one ply deep, with one leaf or more for each (the default for other evaluators).
-    "uniform": all actions are alike, and a simulation values one leaf (the default for evaluators without a compiled value, and
-    for roll-outs). A function: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
+    the leaf values the positions after every action of a new node (the default for other evaluators). "uniform": all actions are
+    alike, and a simulation values one position (the default for evaluators without a compiled value, and for roll-outs). A
+    function: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
     """
     temperature: Annotated[float, Range(0, above=True, below=True)] = option(0.4)
-    """Temperature of the prior "values", a softmax over the one-ply values of a node after they are scaled to 0 to 1."""
+    """Temperature of the prior "values": it is a softmax over the one-ply values of a node, scaled to 0 to 1."""
     gumbel: Annotated[int, Range(0, MAX_SIMULATIONS)] = option(0)
-    """Number of root actions among which sequential halving with Gumbel noise chooses; 0: PUCT chooses at the root too.
+    """Sequential halving with Gumbel noise chooses among this number of root actions. 0: PUCT chooses, as below the root.
 
     Needs `simulations` (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
     """
     proofs: bool = option(True)
-    """In games without chance, finished games prove values, and the search ends when its root is proven.
+    """In games without chance, results of finished games prove values. The search ends when the root is proven.
 
     Score bounded Monte Carlo tree search (Cazenave and Saffidine, 2010). Games with chance have no proofs.
     """
@@ -416,7 +416,7 @@ class MctsOptions(BaseOptions):
     memory_mb: Annotated[float, Range(1, MAX_MB)] = option(64.0)
     """Size of the tree in MB."""
     at_once: Annotated[int, Range(1, 1 << 16)] = option(64, in_text=False)
-    """Maximum number of leaves valued in one batch, if the leaf is not compiled or the prior is a function."""
+    """Maximum number of positions valued in one batch, if the leaf is not compiled or the prior is a function."""
     candidates: str | None = option(None)
     """Name of the set of actions considered, among `game.search.candidates`; default: all legal actions."""
     clock: Annotated[str, OneOf(CLOCKS)] = option("wall")

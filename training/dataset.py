@@ -133,7 +133,7 @@ def collect_dataset(
     progress: Callable[[int], None] = lambda done: None,
     partial_on_interrupt: bool = False,
 ) -> Dataset:
-    """Plays games with a player, in two-player games on both sides; returns their decisions.
+    """Plays games with a player and returns its decisions. In two-player games it plays both sides by default.
 
     Args:
         text: the player, as `leafwise.player` takes it.

@@ -67,7 +67,7 @@ class Range:
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """A choice among some values. The type must be the same too: True is not 1. A text may be of a subclass."""
+    """A choice among some values. The type must be the same too: True is not 1. A text may be of a subclass of `str`."""
 
     choices: tuple[Any, ...]
     meanings: tuple[str, ...] = ()

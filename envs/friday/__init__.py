@@ -18,15 +18,16 @@ from leafwise.envs.friday.companion import COMPANION
 
 ABOUT = About(
     actions=(
-        "`free` and `pay` draw a card; `end` ends the fight; `first` and `second` choose a hazard; `discard` rejects a "
-        "hazard; `draw` draws another card for an ability. `use0` to `use63` use the ability of a card on the table, and "
+        "`free` draws a free card; `pay` pays life to draw a card; `end` ends the fight, an ability or the removal of "
+        "cards. `first` and `second` choose a hazard; `discard` rejects the only hazard; `draw` draws another card for an "
+        "ability. `use0` to `use63` use the ability of a card on the table, and "
         "`card0` to `card63` choose a card. `action_mask` says which are legal."
     ),
     observation=(
-        "Each kind of card has a number and a code. The number is its index in `leafwise.envs.friday.cards.CARDS`. The "
-        "letter of the code says where the card comes from. S: Robinson's starting cards. G: normal aging cards. D: "
-        "difficult aging cards. The player wins the other cards from hazards. W: the wreck. E: exploring. F: further "
-        "exploring. N: wild animals. C: cannibals."
+        "Each kind of card has a number and a code. The number is its index in `leafwise.envs.friday.cards.CARDS`. The letter "
+        "of the code says where the card comes from. S: Robinson's starting cards. G: normal aging cards. D: difficult aging "
+        "cards. The player wins the other cards from hazards. W: the wreck. E: exploring. F: further exploring. N: wild "
+        "animals. C: cannibals. In a fight, free cards lie on the left of the table, and paid cards on the right."
     ),
     ends="You win when both pirates are beaten. You lose as soon as you must pay a life that you do not have.",
     rewards={

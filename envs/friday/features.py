@@ -124,10 +124,10 @@ NUMBERS_SEEN = (
     ("phase", 0, 3, "0 green, 1 yellow, 2 red, 3 pirates"),
     ("hazard value", 0, MOST_RED, "points needed against the current hazard or pirate"),
     ("total", -50, MOST_RED, "fighting points on the table"),
-    ("free cards", 0, 70, "cards that may be drawn for free in this fight"),
-    ("free draws made", 0, 127, "cards drawn for free in this fight"),
-    ("abilities used", 0, 64, "abilities used in this fight"),
-    ("phases lowered", 0, 3, "how many phases easier the cards on the table make the hazard"),
+    ("free cards", 0, 70, "number of free cards of the current hazard or pirate"),
+    ("free draws made", 0, 127, "how many free cards were drawn in this fight"),
+    ("abilities used", 0, 64, "how many abilities were used in this fight"),
+    ("phases lowered", 0, 3, "how many cards lower the phase of the hazard"),
     (
         "ability under way",
         0,
@@ -174,7 +174,7 @@ def observation_space(options: Options) -> gym.spaces.Box:
 
 
 PILE_WORDS = {
-    "stack": "in the stack", "discard": "in the discard",
+    "stack": "in the stack", "discard": "in the discard pile",
     "left": "on the left of the table, ability not used", "left used": "on the left of the table, ability used",
     "right": "on the right of the table, ability not used", "right used": "on the right of the table, ability used",
 }  # fmt: skip
@@ -200,9 +200,9 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     return {
         "": (
             *(counts(pile, every, where) for pile, where in PILE_WORDS.items()),
-            counts("hazard stack", hazards, "in the hazard stack"),
-            counts("hazard discard", hazards, "in the hazard discard"),
-            counts("aging pile", aging, "in the aging pile"),
+            counts("hazard stack", hazards, "in the stack of hazards"),
+            counts("hazard discard", hazards, "in the discard pile of hazards"),
+            counts("aging pile", aging, "in the pile of aging cards"),
             known(
                 (f"bottom {k + 1}" for k in range(7)),
                 "each known card at the bottom of the stack (bottom 1 is drawn first)",
@@ -320,7 +320,7 @@ def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     for known, entries in groupby(range(OBSERVED), key=OF_KINDS.__contains__):
         entry_names = tuple(names[k] for k in entries)
         meaning = (
-            "1 if there is such a card and its kind is known; the entries below say which kind"
+            "1 if there is such a card and its kind is known; the last row of this table shows which kind"
             if known
             else "as in the default observation"
         )

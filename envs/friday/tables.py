@@ -53,7 +53,7 @@ HARDNESS = {
     4: "as 3, with 18 life",
 }
 SCARED = {"each": "each sets one more card to 0", "one": "together they set one card to 0"}
-NO_AGING = {"lose": "the game is lost", "reshuffle_only": "the discard is shuffled without an aging card"}
+NO_AGING = {"lose": "the game is lost", "reshuffle_only": "the discard pile is shuffled without an aging card"}
 DESTROYED = {
     "face_down": "it lies face down until the fight ends, and leaves the game then",
     "immediate": "it leaves the game at once",

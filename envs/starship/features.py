@@ -99,18 +99,23 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         "vec": (
             Labels(tuple(f"requested {part}" for part in parts), "1 for the kind of the requested part", PARTS_ORDER),
             Labels(
-                tuple(f"facing {way}" for way in WAYS), "1 for the way that it has to face; all 0 if it has no front"
+                tuple(f"facing {way}" for way in WAYS),
+                "1 for the way that the requested part has to face; all 0 if this part has no front",
             ),
             Labels(
                 tuple(f"next {part}" for part in parts),
                 "1 for the kind of the part after the requested one",
                 PARTS_ORDER,
             ),
-            Labels(tuple(f"after next {part}" for part in parts), "1 for the kind of the part after that", PARTS_ORDER),
-            Labels(("stage",), "number of the current stage, 1 to 7, divided by 7"),
+            Labels(
+                tuple(f"after next {part}" for part in parts),
+                "1 for the kind of the second part after the requested one",
+                PARTS_ORDER,
+            ),
+            Labels(("stage",), "number of the current stage among the 7 stages that place parts, divided by 7"),
             Labels(
                 tuple(f"{name} placed" for name in budgets),
-                "points of the placed parts of this kind, divided by the maximum target of their stage",
+                "points of the placed parts of this kind, divided by the largest target that their stage can draw",
             ),
             Labels(
                 ("seats placed",),
@@ -132,11 +137,11 @@ def asked_labels() -> tuple[Labels, ...]:
     return (
         Labels(
             tuple(f"asked {name}" for name in NAMES),
-            f"the target, divided by the largest allowed ({most}); -1 for none",
+            f"the target, divided by the largest target allowed ({most}); -1: no target",
         ),
         Labels(
             tuple(f"placed {name}" for name in NAMES),
-            "what the parts placed so far add up to, divided by the same, at most 1",
+            "what the parts placed so far add up to, divided by the largest target allowed, at most 1",
         ),
     )
 

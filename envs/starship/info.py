@@ -55,8 +55,8 @@ INFO = StepInfo(
         "request": 'after every step: the requested part and the way that it has to face, such as `"thruster_small north"`',
         "quality": "at the end: the quality of the ship",
         "terms": f"at the end: the terms of the quality before weighting, each from 0 to 1: {', '.join(TERMS)}",
-        "reasons": "at the end: the reasons why the ship is not valid; empty if it is",
-        "targets": f"at the end, with the option `targets`: what the ship should have, one or more of {', '.join(NAMES)}",
+        "reasons": "at the end: the reasons why the ship is not valid; empty if the ship is valid",
+        "targets": f"at the end, with the option `targets`: what the ship must have, one or more of {', '.join(NAMES)}",
         "reached": "at the end, with the option `targets`: what the ship has of each of these",
     },
 )

@@ -159,7 +159,7 @@ class LookAhead(ByName):
 
         Args:
             depth: number of placements to look ahead.
-            width: maximum number of places that are searched further at a placement.
+            width: for each part, the maximum number of places that the search follows further.
             seconds: time limit of a decision. The search starts with few places, then tries more, then looks deeper. None: no
                 limit.
 

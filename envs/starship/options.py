@@ -34,32 +34,37 @@ HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 ABOUT = About(
     actions=(
         "An action says where the top-left cell of the requested part goes, and which way its front faces: `x,yN` for "
-        "north. The number of the action is (rotation * grid + y) * grid + x, with rotation 0 to 3 for north, east, south and west."
+        "north. Let `side` be the number of cells on a side of the grid, and `rotation` 0 to 3 for north, east, south and west. "
+        "Then the number of the action is `(rotation * side + y) * side + x`."
     ),
     observation=(
-        "A request names the part to place. A stage requests parts for one purpose, such as thrusters, until their points "
-        "reach the target of the stage. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
+        "A request names the part to place. A stage requests parts of one group, such as thrusters, until the points of "
+        "these parts reach the target of the stage. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
     ),
-    ends="The game ends after the last request, or as soon as a stage ends below its minimum of points.",
+    ends=(
+        "The game ends after the last request. It also ends when no further part of a stage fits, if the parts placed in this "
+        "stage have fewer points than the stage needs at least."
+    ),
     rewards={
-        "score": "the change of the quality that the ship would have if it were finished now",
+        "score": "how much the placed part changes the quality of the unfinished ship",
         "dense": "the same as `score`",
         "terminal": "the quality, when the ship is finished",
     },
     options={
-        "preset": "the size of the ships and the requests; the settings of each are in `leafwise.envs.starship.PRESETS`",
+        "preset": "the size of the ships and the requests; the settings of each preset are in `leafwise.envs.starship.PRESETS`",
         "parameters": (
             'settings that differ from the preset, as a mapping such as `{"crew": {"min_seats": 12}}`, or as the path or the '
-            "text of a file that `leafwise ship gen --save-config FILE` writes; a preset in these settings overrides `preset`"
+            "text of a file that `leafwise ship gen --save-config FILE` writes; if these settings name a preset, it replaces "
+            "`preset`"
         ),
         "hull": (
-            'your own hull, not a random one: as rows of "." (hull) and " " (space), as booleans [grid, grid], or as the path '
-            "of a file with such rows"
+            'your own hull, not a random one: as rows of "." (hull) and " " (space), as an array of booleans, one '
+            "for each cell of the grid, or as the path of a file with such rows"
         ),
         "targets": (
             'what the ship must have to be valid, as a mapping with any of these entries: `{"thrust": 40, "seats": 48, '
             '"firepower": {"north": 6, "east": 2}}`; '
-            "`firepower` may also be one number; the observation shows the targets"
+            "`firepower` may also be one number; with this option the observation has more entries, which contain the targets"
         ),
     },
 )

@@ -11,7 +11,10 @@ ABOUT = About(
     ),
     ends='The game ends when no slide is legal. With `top="end_at_12288"` it also ends when two tiles 6144 merge.',
     rewards={
-        "score": "change of the board's score, including tiles that enter; a tile of rank r >= 3 counts 3 to the power r - 2",
+        "score": (
+            "change of the board's score, which also counts the tiles that enter; a tile of rank r >= 3 counts 3 to the power "
+            "r - 2"
+        ),
         "merges": "points of the merges alone",
         "survival": "1 for every move",
     },

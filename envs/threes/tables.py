@@ -23,7 +23,7 @@ SCHEDULES = {
 }
 HINTS = {
     "plus": "that it is a bonus",
-    "window3": "three values, including its own",
+    "window3": "three values, one of which is its own",
     "colour": "that it is white (a 3 is white too)",
     "exact": "its value",
 }
@@ -34,7 +34,7 @@ TOPS = {
 }
 ENTRIES = {
     "moved_lane": "a row or column that moved",
-    "any_empty_edge": "any row or column that is empty at that edge",
+    "any_empty_edge": "any row or column with an empty cell at the edge where tiles enter",
 }
 
 

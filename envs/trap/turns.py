@@ -742,19 +742,19 @@ class TurnSearch:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: number of turns to look ahead. With 2 or more, the last of them is a move without a throw. Default: 3, with
-                `seconds` no limit.
+            depth: number of turns to look ahead. With 2 or more, the last of them is a move without a throw. Default: 3
+                without `seconds`, no limit with `seconds`.
             seconds: time limit of a turn, move and throw together; the first depth is always completed.
             width: maximum number of pairs (a move and a throw) that are searched at a turn. Default: no limit.
-            late_from: pairs are searched in the order of promise. From this number on, a pair is first searched one turn less deep;
-                None: never.
-            known_from: with this number of turns left or more, a miss takes its value from the table, if the table has one; None:
-                never.
-            gain: estimate of what the best throw adds to the value of a move. The search uses it until it values the throws; with
-                2 the search values all throws at once.
-            candidates: the throws considered: all, those at free cells beside the opponent (near), or also at traps there and one
-                pass (near+traps).
-            table_mb: size of the table of turns in MB.
+            late_from: the search tries the most promising pairs first. From the pair with this number on, it first searches one
+                turn less deep; None: never.
+            known_from: a miss takes its value from the transposition table, if that has the position and at least this number of
+                turns is left to search; None: never.
+            gain: estimate of what the best throw adds to the value of a move. The search uses this estimate until
+                it values the throws. With 2 it values all throws at once.
+            candidates: the throws considered. "near": those at free cells beside the opponent. "near+traps": also those at traps
+                beside the opponent, and one throw that changes nothing. "all": every throw.
+            table_mb: size of the transposition table in MB.
             clock: how `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
 
         Raises ValueError for options out of range, or an evaluator without a compiled value of decisions.

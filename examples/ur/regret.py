@@ -96,7 +96,7 @@ def row_of(one: dict[str, Any]) -> str:
 
 
 HEAD = (
-    "| leaf | search | mean loss, percentage points | 95 % interval | share of best moves | ms per move |\n"
+    "| leaf | search | mean loss, percentage points | 95 % interval | moves without loss | ms per move |\n"
     "|---|---|---|---|---|---|"
 )
 
@@ -108,13 +108,16 @@ def page_of(results: dict[str, Any]) -> str:
         "",
         f"    {results['command']}",
         "",
-        "This command wrote the page. All players choose moves in the same",
-        f"{results['positions']:,} positions with two legal moves or more.",
+        "This command wrote the page.",
+        f"All players choose moves in the same {results['positions']:,} positions, each with two legal moves or more.",
         f"The positions come from games with {results['pieces']} pieces per player.",
-        "The loss of a move is the chance to win after the best move minus the chance after this move. "
-        "The exact solver gives both.",
-        "`race` is the hand-made [leaf](../../docs/terms.md#leaf). "
-        "`learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
+        "The loss of a move is the chance to win after the best move minus the chance to win after this move. "
+        "The exact solver gives these chances.",
+        "",
+        "The [leaf](../../docs/terms.md#leaf) `race` is hand-made. "
+        "The leaf `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
+        "`depth=N` is a depth-limited search, and `simulations=N` is Monte Carlo tree search.",
+        "In the tables `+-` stands before half the width of the 95 % interval. Times are processor time.",
         "",
         HEAD,
         *map(row_of, results["leaves"]),
@@ -123,8 +126,8 @@ def page_of(results: dict[str, Any]) -> str:
         columns = [result["search"] for result in results["trained"][0]["found"]]
         lines += [
             "",
-            "The next table has the mean loss in percentage points after different amounts of training. "
-            "Each row is one run of the recipe:",
+            "The next table has networks that the game's recipe trained with different numbers of iterations. "
+            "The last columns have their mean loss in percentage points, for each search:",
             "",
         ]
         lines += ["| iterations | processor time | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]

@@ -60,15 +60,17 @@ def study(config: Config) -> None:
             name = f"`{model}`" if model else "`safe_edges`, hand-made"
             shares = [share(by_depth[str(depth)]) for depth in config.depths]
             rows.append([str(n), f"{low} to {high}", name, str(config.positions), *shares])
-    head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
+    head = " | ".join(
+        ["points of the board: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)]
+    )
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
-        "In each position a search with the [leaf](../../docs/terms.md#leaf) of the row chooses an action. The table shows "
-        "the share of actions that keep the game's exact value, with Wilson's 95 % intervals.",
-        "The positions were reached by random actions (their number: `actions before`). In each position some action "
-        "loses value, and another does not.",
-        "Among equally good actions the search chooses at random. `cassis7` and `cassis8` are networks in the package, "
-        "which learned without a solver.", "",
+        "In each position a search with the [leaf](../../docs/terms.md#leaf) of the row chooses an action. The last columns show "
+        "the share of chosen actions that keep the game's exact value, with Wilson's 95 % intervals.",
+        "The column `actions before` has the number of random actions that led to a position. A position is used only if some "
+        "action loses value and another does not.",
+        "If several actions are best for the search, it chooses one of them at random. `cassis7` and `cassis8` are networks in "
+        "the package, which learned without a solver.", "",
         *table(head, rows), "",
     ]  # fmt: skip
     write_page(config, "critical.md", signed(config, lines))

@@ -70,11 +70,12 @@ def study(config: Config) -> None:
         rows.append([one["leaf"], *(f"{one[kept]} of {one[of]}" for kept, of in counts)])
     lines = [
         "# Cassis: learned leaves", "", "## 6 points: every reachable position, search at depth 1", "",
-        "The table counts the positions in which a search with the [leaf](../../docs/terms.md#leaf) keeps the exact "
-        "value of the game. Positions",
-        "that differ only in the names of the points are counted once. A position is critical if some action loses value.",
-        "The search draws one of its best actions at random, so the row of `safe_edges` varies a little. "
-        "`cassis` is the network in the package, and `safe_edges` is hand-made.", "",
+        "The table counts the positions in which the search chooses an action that is best under perfect play. "
+        "Each row has another",
+        "[leaf](../../docs/terms.md#leaf). Positions that differ only in the numbers of the board's points are counted once. "
+        "A position is critical if not all actions are best.",
+        "`cassis` is the network in the package, and `safe_edges` is hand-made. If several actions are best for the search, it "
+        "chooses one of them at random. So another run of the study gives slightly other counts for `safe_edges`.", "",
         *table("leaf | all positions | critical positions", rows), "",
     ]  # fmt: skip
     if config.large:
@@ -82,7 +83,7 @@ def study(config: Config) -> None:
         searches = {f"depth {depth}": {"depth": depth} for depth in config.depths}
         lines += [
             "## 8 points: games against the hand-made leaf `safe_edges`", "",
-            "Games begin with 4 to 8 random edges. Both players play each opening from both seats.",
+            "The first 4 to 8 edges of a game are random. Both players play each of these openings from both seats.",
             "Shares and Elo differences are those of the learned leaf.", "",
             *leaves.games_table(config, results, "n = 8, ", config.large, starts, searches), "",
         ]  # fmt: skip

@@ -39,11 +39,15 @@ ROUNDS = (0.1, 0.4, 1.0)
 """Shares of the games; all entries play one share before any plays the next."""
 HEAD = """# Friday: hand-made players
 
-Only clairvoyant players see hidden cards. They know the order of all hidden cards, as the public engine Fridai does. Their games
-start with 22 life, and they play only in this study. The final score follows the rule booklet, also in lost games. The columns
-yellow, red and pirates have the share of games that reached this [phase](../../docs/terms.md#phase). Intervals are 95 % intervals:
-Wilson (1927) for the share won, Student's t for the mean score. Times are processor time. Seeds are from 1,000,000 on. To repeat
-a row, run `leafwise eval` with the text of the last column.
+The players choose at random, by a search with a hand-made [leaf](../../docs/terms.md#leaf) (`life`, `deck`, `blend`, `trade` or
+`pirates`), or by the search of the public engine Fridai, which looks at `states` positions. Only the players with
+`info=clairvoyant` know the order of the hidden cards, as the engine itself does. Their games start with 22 life, and they
+play only in this study.
+
+The final score is counted by the rule booklet, also in lost games. The columns yellow, red and pirates have the share of games
+that reached this [phase](../../docs/terms.md#phase). Each column with 95 % intervals belongs to the column on its left: Wilson's
+intervals to the share of games won, Student's t intervals to the mean final score. Times are processor time. Seeds are from
+1,000,000 on. To repeat a row, run `leafwise eval` with the text of the last column.
 """
 
 

@@ -146,10 +146,10 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
     text = [
         "# Friday: the learned leaf against the hand-made ones",
         "",
-        "The tables have the share of games won, and in brackets the 95 % interval (Wilson) and the number of",
-        "games. `learned` is the network in the package; the other [leaves](../../docs/terms.md#leaf) are hand-made. "
+        "The tables have the share of games won by a search, and in brackets the 95 % interval (Wilson) and the number of",
+        "games. The [leaf](../../docs/terms.md#leaf) `learned` is the network in the package; the other leaves are hand-made. "
         "No player sees hidden",
-        f"cards. All play the same seeds, from {FIRST_SEED:,} on. [Depth](../../docs/terms.md#depth) counts "
+        f"cards. All players have the same seeds, from {FIRST_SEED:,} on. [Depth](../../docs/terms.md#depth) counts "
         "only decisions that reveal a card.",
         f"In the tables of equal depth a search looks at no more than {config.nodes} decisions. Times are processor time. "
         "To repeat",
@@ -170,26 +170,23 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
         text += ["", f"## Equal search {what}", "", *table(head, rows), "", separation_line(results, kind)]
     text += ["", "## How accurate are the predicted chances?", ""]
     text += [
-        "At every decision of its games the learned leaf predicts the chance to win. We group the predictions by",
-        "tenths (0 to 0.1, 0.1 to 0.2, ...). The calibration error is the mean difference between the",
-        "predicted chance of a group and its share of games won.",
+        "At every decision of its games the learned leaf predicts the chance to win. We put predictions from 0 to 0.1 into one",
+        "group, those from 0.1 to 0.2 into the next, and so on. The calibration error is the mean difference between the",
+        "predicted chance of a group and its share of games won. The table has the calibration errors of the games above:",
         "",
     ]
-    depths = [kind for kind in KINDS if kind.startswith("depth")]
-    for kind in depths:
-        for level in LEVELS:
-            f = results[f"{kind}, level {level}, {LEARNED}"]
-            error = f"calibration error {f['calibration_error']:.3f}"
-            text += [f"Level {level}, {kind}, {f['games']:,} games: {error}.", ""]
-    for kind in depths:
-        tenths = [t for level in LEVELS for t in results[f"{kind}, level {level}, {LEARNED}"]["tenths"]]
-        text.append(f"All levels together, {kind}: {calibrated(tenths)['calibration_error']:.3f}.")
+    errors = []
+    for kind in (kind for kind in KINDS if kind.startswith("depth")):
+        by_level = [results[f"{kind}, level {level}, {LEARNED}"] for level in LEVELS]
+        whole = calibrated([t for f in by_level for t in f["tenths"]])
+        errors.append([kind, *(f"{f['calibration_error']:.3f}" for f in (*by_level, whole))])
     tenths = results[f"depth 1, level 1, {LEARNED}"]["tenths"]
     rows = [[f"{t['decisions']:,}", f"{t['chance']:.3f}", f"{t['won']:.3f}"] for t in tenths]
     return [
         *text,
+        *table(f"search | {COLUMNS} | all levels", errors),
         "",
-        "Level 1, depth 1:",
+        "The next table has the groups of the games at level 1 and depth 1:",
         "",
         *table("decisions | mean predicted chance | share of games won", rows),
         "",
@@ -203,7 +200,8 @@ def separation_line(results: dict[str, Any], kind: str) -> str:
     for level in LEVELS:
         learned, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
         (yes if learned["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
-    line = f"Levels at which the interval of the learned leaf lies above those of all other leaves: {', '.join(yes) or 'none'}"
+    levels = ", ".join(yes) or "none"
+    line = f"At these levels the interval of the learned leaf lies above the intervals of all other leaves: {levels}"
     return line + (f". At the others it does not: {', '.join(no)}." if no else ".")
 
 

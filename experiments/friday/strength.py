@@ -215,10 +215,11 @@ def lines(by_point: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     return [
         "# Friday: strength by the time for a decision",
         "",
-        f"The table has the share of games that a search with the network `{config.model}` wins. The time limit is per decision. "
-        "The brackets have the 95 % interval (Wilson) and the number of games. The network sees no hidden",
-        f"cards. The rows without `MCTS` are depth-limited searches. Seeds are from {FIRST_SEED:,} on, and times are",
-        "processor time. To repeat a row at level N, run `leafwise eval` with the text of the last column.",
+        f"The table has the share of games that a search with the network `{config.model}` wins. In brackets are the 95 % interval "
+        "(Wilson) and the number of games. The rows",
+        "`MCTS` are Monte Carlo tree search, and the other rows are depth-limited search. No search sees hidden cards. The time",
+        "limit is for each decision, and the column `measured, ms` has the mean time of a decision. Times are processor time.",
+        f"Seeds are from {FIRST_SEED:,} on. To repeat a row at level N, run `leafwise eval` with the text of the last column.",
         "",
         "![The table as curves](strength.png)",
         "",
@@ -239,11 +240,11 @@ def calibration_lines(by_point: dict[Point, dict[str, Any]]) -> list[str]:
         return []
     rows = [test_row(point, *f["told"]) for point, f in predicted.items()]
     what = [
-        "At each decision the search predicts the chance to win. We group the predictions by tenths and compare",
-        "them with the share of games won. The interval is from a bootstrap over games. Even if all predictions",
-        "were correct, luck would make a small error. With probability 95 % that error is below the value in the column "
-        "`luck alone`. The",
-        "column `p` has the probability that luck alone makes an error at least as large as the measured one.",
+        "At each decision the search predicts the chance to win. We put predictions from 0 to 0.1 into one group, those from 0.1",
+        "to 0.2 into the next, and so on. The calibration error is the mean difference between the predicted chance of a group and",
+        "its share of games won. Its interval is from a bootstrap over games. Even if all predictions were correct, luck would",
+        "make a small error. With probability 95 % that error is below the value in the column `luck alone`. The column `p` has",
+        "the probability that luck alone makes an error at least as large as the measured error.",
     ]
     return [
         *section("How accurate are the predicted chances?", what, table(TESTED, rows)),
@@ -267,13 +268,15 @@ def scaled_lines(ms: int, predicted: dict[Point, dict[str, Any]]) -> list[str]:
     rows = [test_row(point, *parts_of_level) for point, parts_of_level in zip(by_point, levels, strict=True)]
     (a, b), (c, d) = right.lines
     return [
-        "For the next table we corrected the predictions first. We multiplied their log odds by a slope and added an offset, "
-        "the same for all levels. We",
-        "fitted both on one half of the games and tested them on the other half, then swapped the halves:",
+        "For the next table we corrected the predictions first: we multiplied their log odds by a slope and added an offset. "
+        "Slope and offset are",
+        "the same for all levels. We fitted them on one half of the games and tested them on the other half, then swapped the "
+        "halves:",
         "",
         *table(TESTED, rows),
         "",
-        f"At {ms} ms one half of the games gives slope {a:.2f} and offset {b:+.2f}. The other half gives {c:.2f} and {d:+.2f}.",
+        f"At {ms} ms one half of the games gives slope {a:.2f} and offset {b:+.2f}. The other half gives slope {c:.2f} and "
+        f"offset {d:+.2f}.",
         "",
     ]
 

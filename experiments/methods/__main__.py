@@ -187,7 +187,7 @@ PLANS: dict[str, GamePlan] = {
             **SB3,
         },
         {1: 400, 2: 400},
-        "share won",
+        "share of games won",
         limits=",nodes=100",
         env={"reward": "shaped"},
     ),
@@ -574,9 +574,9 @@ def seeds_of(name: str, plan: GamePlan, results: Results) -> list[str]:
         lines += [
             "The next table has several runs of each method, with different training seeds. "
             f"The planned time of a run is {length_text(minutes)}.",
-            "Each run is measured at depth 1. The table has the interquartile mean over the runs. Intervals are from a "
-            "bootstrap over",
-            "the seeds. With so few seeds they are too narrow.", "",
+            "Each run is measured at depth 1. The table has the interquartile mean over the runs, and the lowest and highest "
+            "result",
+            "of a run. Intervals are from a bootstrap over the seeds. With so few seeds they are too narrow.", "",
             *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *comparisons, *[""][: len(comparisons)],
             "The commands of the runs with the first training seed:", "", *commands[minutes], "",
         ]  # fmt: skip
@@ -592,10 +592,11 @@ def section(name: str, results: Results) -> list[str]:
     options = f", {plan.variant}" if plan.variant else ""
     commands = [known["run"]["command"] for _, _, known in known_of(name, plan, results) if "run" in known]
     limits = f" (with `{plan.limits.strip(',')}`)" if plan.limits else ""
-    unit, hand = plan.unit.replace(" against it", ""), f"the hand-made leaf `{plan.hand}` in the same search{limits}"
+    unit, hand = plan.unit, f"the hand-made leaf `{plan.hand}` in the same search{limits}"
     sentence = f"The row `hand-made` has {hand}."
     if "against" in plan.unit:
-        sentence = f"The opponent has {hand}. The opponent of a policy alone searches to depth 1 with this leaf."
+        unit = "share of the [points](../../docs/terms.md#points) that the network wins"
+        sentence = f"The opponent has {hand}. A policy alone plays against a search of depth 1 with this leaf."
     return [
         f"## {name.capitalize()}{options}", "",
         f"The table has the {unit}. {sentence}", "",
@@ -643,24 +644,28 @@ def write(study: Study, results: Results) -> None:
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
         "# Training methods at equal processor time", "",
-        "Each method trains on every game that it fits, with the options of the game's",
-        "[recipe](../../docs/terms.md#recipe) if there is one (`leafwise train GAME --method METHOD`). The column `way`",
-        "names the method, or a variation such as `selfplay conv`, with a convolutional network. The column `minutes` has",
-        "the planned time of the run on one core. For `its recipe` the run is as long as the recipe says. The column `seconds`",
-        "has the processor time of the run, including compilation. `steps` counts the training steps of the method: moves, "
-        "decisions or",
-        "iterations. `MB` is the memory of the run. After training we measure the network as the [leaf](../../docs/terms.md#leaf)",
-        "of a search, at depth 1 and at depth 2. The column `policy alone` has the results of the network's policy without a",
-        "search.",
+        "This study trains each method in every game that the method supports, with the options of the game's",
+        "[recipe](../../docs/terms.md#recipe) if there is one. After training we measure the network as the",
+        "[leaf](../../docs/terms.md#leaf) of a search, at depth 1 and at depth 2. The games have seeds from 2,000,000 on, and",
+        "intervals are 95 % intervals. Two-player games have random openings, and each opening is played from both seats. The",
+        "tables have these columns:",
+        "",
+        "- `way` is the method of `leafwise train`, or a variation: `selfplay conv` has a convolutional network, for example.",
+        "- `minutes` is the planned time of the run on one core. For `its recipe` the run is as long as the recipe says.",
+        "- `seconds` is the processor time of the run, including compilation.",
+        "- `steps` is the length of the run in moves, decisions or iterations, as the method counts.",
+        "- `MB` is the memory of the run.",
+        "- `policy alone` has the results of the network's policy without a search.",
         "",
         "DQN and PPO of Stable-Baselines3 (SB3) have their default options, with one exception. In Starship DQN's replay",
         "buffer is smaller, so that it fits into 4 GB. [Another page](learners.md) measures MaskablePPO of sb3-contrib.",
         "",
-        "The games of the tables have seeds from 2,000,000 on; intervals are 95 % intervals. Two-player games have",
-        "random openings, and each opening is played from both seats. The picture has the learning curves, as far as the runs",
-        "logged them. The Elo ratings of two runs cannot be compared, so a curve of Elo is divided by its last value. To repeat",
-        "a row, add `--games`, `--ways` and `--minutes` to the last command of this page, with the game, the way and the",
-        "minutes of the row. For `its recipe` add `--minutes 0`. Tables with several training seeds also need `--seeds`.", "",
+        "Below each table are the training commands of its rows, in the same order. To repeat a row with its games, add",
+        "`--games`, `--ways` and `--minutes` to the last command of this page, with the game, the way and the minutes of the",
+        "row. For `its recipe` add `--minutes 0`. Tables with several training seeds also need `--seeds`.",
+        "",
+        "The picture has the learning curves of the runs that logged them. Elo ratings of different runs cannot be compared, so",
+        "each curve of Elo is divided by its last value.", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
         *bootstrapped(results.values()),

@@ -148,14 +148,18 @@ def write(study: Study, results: Results) -> None:
     """Writes the page with the known results."""
     lines = [
         "# MaskablePPO with tuned settings and with its defaults", "",
-        "We trained MaskablePPO of sb3-contrib in two ways, for the same processor time of one core. With",
-        f"`settings` the training used [settings for each id](../../{SETTINGS}) and many environments in one compiled batch. "
-        "With `defaults` it used the",
-        "defaults of sb3-contrib and eight environments. The policies play without a search, and choose the most",
-        "probable action. Two-player games begin with up to four random moves, and each opening is played from both seats.",
-        "The first table has the share of the [points](../../docs/terms.md#points) in two-player games. The second has mean "
-        "scores in single-player",
-        "games (in Friday the share won, in Starship the quality). Intervals are 95 % intervals.", "",
+        "We trained MaskablePPO of sb3-contrib in two ways, for the same processor time on one core. With",
+        f"`settings` the training used [settings for each environment](../../{SETTINGS}) and many environments in one compiled "
+        "batch. With",
+        "`defaults` it used the defaults of sb3-contrib and eight environments. The policies play without a search, and choose",
+        "the most probable action. The first table has the share of the [points](../../docs/terms.md#points) that the policy wins",
+        "in two-player games. These games begin with up to four random moves, and each opening is played from both seats. The",
+        "second table has the mean score in Threes, the share of games won in Friday, and the mean",
+        "[quality](../../docs/terms.md#quality) in Starship. Intervals are 95 % intervals.",
+        "",
+        "The players for comparison are `random`, `greedy` and `level:easy`. `random` chooses at random, and `greedy` chooses the",
+        "best action one decision ahead with the hand-made [leaf](../../docs/terms.md#leaf). `level:easy` is the weakest",
+        "[level](../levels.md).", "",
         *tables(results),
     ]  # fmt: skip
     write_page(study, "learners.md", signed(study, lines))

@@ -109,20 +109,23 @@ def report(config: Config, results: Results) -> None:
         digits = ".3f" if result["mean"] <= 1 else ",.0f"
         interval = interval_text(result["ci_low"], result["ci_high"], digits)
         rows.append([pairing.label, pair, str(result["games"]), f"{result['mean']:{digits}}", interval])
-    head = "game | player | games: | mean score or share of the points: | 95 % interval:"
-    openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
+    head = "game | player | games: | result: | 95 % interval:"
+    plies = sorted({c.plies for c in CONTESTS.values() if c.plies})
+    openings = ", ".join(f"up to {n} in {' and '.join(g for g, c in CONTESTS.items() if c.plies == n)}" for n in plies)
     lines = [
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
         "Depth-limited search (`search`) and Monte Carlo tree search (`mcts`) play with the same "
         "[leaf](../../docs/terms.md#leaf) and the same",
-        "processor time per decision. `learned` is the network in the package. With `rollout` random games value a position. A",
-        "player without a leaf in its name has the hand-made score. Rows `A against B` have the share of the "
-        "[points](../../docs/terms.md#points)",
-        "of player A. The other rows have a mean score (in Friday the share won, in Starship the",
-        "[quality](../../docs/terms.md#quality)). Sim is another name of the game Cassis.", "",
-        f"Two-player games begin with random moves ({openings}), and each opening is played from both seats. Both",
-        "searches first value every action of a decision once, even if this takes more than their time. In Starship it takes more",
-        "than 1 ms if a part has hundreds of places.", "",
+        "processor time per decision. The leaf `learned` is the network in the package, and the leaf `rollout` values a position "
+        "by",
+        "random games. A player without a leaf in its name has the hand-made leaf of the game. Sim is another name of the game "
+        "Cassis.", "",
+        "Rows `A against B` have the share of the [points](../../docs/terms.md#points) that player A wins. The other rows have",
+        "the mean score in Threes, the share of games won in Friday, and the mean [quality](../../docs/terms.md#quality) in "
+        "Starship.",
+        f"Two-player games begin with random moves ({openings}). Each opening is played from both seats.", "",
+        "Both searches first value every action of a decision once, even if this takes longer than the time limit. In Starship it",
+        "takes more than 1 ms if a part has hundreds of possible places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
     ]  # fmt: skip
     write_page(whole, "search.md", signed(whole, lines))

@@ -172,12 +172,14 @@ def report(config: Config, results: Results) -> None:
     lines = [
         "# Regret against perfect play",
         "",
-        "Regret is what a decision loses: the exact value of the best action minus that of the chosen one. A win",
-        "counts 1 and a loss -1. The tables have the mean regret over critical decisions, its 95 % interval, and",
-        "the share of decisions that keep the value. A decision is critical if some action loses value. A player",
-        "without a [leaf](../../docs/terms.md#leaf) in its name has the hand-made score of the game. "
-        "With `rollout` random games value a position. Sim is",
-        "another name of the game Cassis. Times are processor time. An interval `-` means that all decisions kept the value.",
+        "Regret is what a decision loses: the exact value of the best action minus that of the chosen action. A win",
+        "counts 1 and a loss -1. A decision is critical if some action loses value. The tables have the mean regret over",
+        "critical decisions, its 95 % interval, and the share of decisions that keep the value. An interval `-` means that all",
+        "decisions kept the value. In Trap a decision can lose so little that the mean regret is shown as 0.",
+        "",
+        "The [leaf](../../docs/terms.md#leaf) `learned` is the network in the package, and the leaf `rollout` values a position by",
+        "random games. A player without a leaf in its name has the hand-made leaf of the game. Times are processor time per",
+        "decision. Sim is another name of the game Cassis, and the sections on 3x3 and 5x5 are about boards of Trilobite.",
         "",
     ]
     for label, rows_of_game in results.items():

@@ -250,8 +250,8 @@ def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
         "" if old == len(with_intervals) else " The other intervals are Student's t intervals, or Wilson's for shares."
     )
     return [
-        f"{count} intervals are from an older method, a bootstrap. They could not be replaced, because the single games or "
-        f"decisions were not kept.{others}",
+        f"{count} intervals are bootstrap intervals, which older versions of the study computed. Their single games or decisions "
+        f"were not kept, so newer intervals cannot be computed.{others}",
         "",
     ]
 

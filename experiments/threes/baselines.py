@@ -72,9 +72,10 @@ def page(config: Config, results: Results) -> list[str]:
     lines = [
         "# Threes: hand-made scores and public programs",
         "",
-        "The table has the final scores of hand-made players. The columns 384 to 6144 have the share of games that reached this "
-        "tile. The last column has the processor seconds per move. In `search:NAME`, `NAME` is a hand-made score. "
-        "`threesus` and `nneonneo` are [public programs](../../docs/howto/others.md).",
+        "The table has the final scores of players without a network. The columns 384 to 6144 have the share of games that reached "
+        "a tile of this value. The last column has the processor time per move in seconds. In `search:NAME`, `NAME` is a "
+        "[hand-made score](../../docs/terms.md#score). `threesus` and `nneonneo` are the searches of "
+        "[public programs](../../docs/howto/others.md).",
         "",
         *table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows),
     ]
@@ -85,8 +86,8 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         *lines,
         "",
-        "The next table compares scores that the author of Threesus published with those of our "
-        "reimplementation. The settings are the same:",
+        "We wrote the search of Threesus again for this package. The next table compares its scores with those that the author of "
+        "Threesus published for the same settings:",
         "",
         *table(head, beside),
     ]
@@ -100,7 +101,7 @@ def side_by_side(name: str, result: dict[str, Any]) -> list[list[str]]:
         [f"`{name}`", whose, f"{games}", *(f"{n:,.0f}" for n in figures[:3]), *(f"{n:.0f} %" for n in figures[3:])]
         for whose, games, figures in (
             ("published", 100, PUBLISHED[name]),
-            ("our reimplementation", result["games"], measured),
+            ("this package", result["games"], measured),
         )
     ]
 

@@ -156,13 +156,14 @@ def page(config: Config, results: Results) -> list[str]:
     about = {
         "depth": (
             "Equal depth",
-            "At depths 4 and 5 the search has `cutoff=0.003`: if a position has a smaller probability, the search "
-            "takes the leaf's value there and goes no further. The search with the learned leaf has `cutoff=0.001` at depth "
-            "3. A cutoff costs little strength, and makes the search two to three times faster.",
+            "At depths 4 and 5 the searches have `cutoff=0.003`: if a position has a smaller probability, the search "
+            "takes the leaf's value there and goes no further. At depth 3 the search with the learned leaf has "
+            "`cutoff=0.001`, and the others have no cutoff. A cutoff costs little strength, and makes a search two to three "
+            "times faster.",
         ),
         "time": (
             "Equal time per move",
-            "All searches have the same processor time per move. Depth-limited searches go deeper until the time is over, with "
+            "The column `ms` has the processor time per move. A depth-limited search goes deeper until this time is over, and has "
             "`cutoff=0.003`. The rows `mcts` are Monte Carlo tree search with the learned leaf, without a cutoff.",
         ),
     }
@@ -170,15 +171,15 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Threes: learned leaves against hand-made ones",
         "",
-        "The tables have the scores of a search. Its [leaf](../../docs/terms.md#leaf) is the network in the package (`learned`), "
-        "or one of three hand-made scores. The columns",
-        "3072, 6144 and 12288 have the share of games that reached this tile. Games of the hand-made leaves have seeds from",
-        "1,000,000 on, and games of the learned leaf from 2,000,000 on. `python -m leafwise.experiments.threes.learned` writes",
-        "this page.",
+        "The tables have the final scores of games in which a search chose the moves. The [leaf](../../docs/terms.md#leaf) of the "
+        "search is the",
+        "network in the package (`learned`), or one of three hand-made leaves. The columns 3072, 6144 and 12288 have the share of",
+        "games that reached a tile of this value. Games of the hand-made leaves have seeds from 1,000,000 on, and games of the",
+        "learned leaf from 2,000,000 on. `python -m leafwise.experiments.threes.learned` writes this page.",
         "",
         *(line for part in known for line in section(*about[part], score_table(results, part))),
         *(["![Mean score against time per move, with published players](learned.png)", ""] if known else []),
-        "[Another page](../archive/threes-learning.md) studies longer training, and which parts of the training matter.",
+        "[Another page](../archive/threes-learning.md) studies the effect of longer training, and of each part of the training.",
     ]
 
 

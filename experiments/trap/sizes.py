@@ -47,10 +47,11 @@ def page(config: Config, results: Results) -> list[str]:
     return [
         "# Trap: boards of other sizes",
         "",
-        f"For each size the network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) "
+        f"For each size of the board, the network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) "
         f"`{config.rival}`. Both search whole turns (a move and a throw), consider the same throws, and have the same "
         f"processor time per turn. Seeds are from "
-        f"{config.first_seed:,} on; each seed is played from both seats. The results are those of the network.",
+        f"{config.first_seed:,} on; each seed is played from both seats. The results are those of the network. The number "
+        "after ± is half of a 95 % interval.",
         "",
         *points_table(results),
         "",

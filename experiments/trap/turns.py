@@ -64,13 +64,14 @@ def page(config: Config, results: Results) -> list[str]:
         "# Trap: the search of whole turns",
         "",
         f"The network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) `{config.rival}`. A turn is a "
-        "move and a throw. The player `turns` searches whole turns, with one node for each turn. The player `search` searches "
-        "single decisions, with half of the time for the move and half for the throw. Both consider the same throws (the "
-        "[candidates](../../docs/terms.md#candidates) near+traps). Neither player searches further after a throw that lands on an "
-        "unlikely cell. "
-        f"The network always plays as `turns`. Times are processor time per turn. Seeds are from "
-        f"{config.first_seed:,} on; each seed is played from both seats. The results are those of the network. "
-        "The options of the search were chosen on seeds below 900,000.",
+        "move and a throw. The network always plays in a search of whole turns (the player `turns`), with one node for each "
+        f"turn. `{config.rival}` plays in this search too, or in a search of single decisions (the player `search`). A search "
+        "of single decisions has half of the time for the move and half for the throw. Both searches consider the same throws (the "
+        "[candidates](../../docs/terms.md#candidates) `near+traps`), and stop after a throw that lands on an unlikely cell.",
+        "",
+        f"Times are processor time per turn. Seeds are from {config.first_seed:,} on; each seed is played from both seats. "
+        "The options of the searches were chosen on seeds below 900,000. The results are those of the network. The number "
+        "after ± is half of a 95 % interval.",
         "",
         *points_table(results),
         "",

@@ -52,9 +52,9 @@ from leafwise.training.execution import executor_for
 SEEN = 4
 """Depth of the players whose games give critical positions."""
 KINDS = {
-    "played": f"from games of two players who search {SEEN} moves ahead and see only wins and losses",
-    "random": "after random moves",
-    "random, quiet": "after random moves, if neither player can win at once",
+    "played": f"positions from games of two players who search {SEEN} moves ahead and see only wins and losses",
+    "random": "positions after random moves",
+    "random, quiet": "those of the random positions in which neither player can win at once",
 }
 
 
@@ -149,7 +149,10 @@ def judge_large(config: Config, results: Results, learned: Evaluator) -> list[st
     low, high = config.plies
     lines = [f"## 7x6: critical positions after {low} to {high} moves", ""]
     lines += [
-        "The table shows the share of choices that keep the exact value of the game. In a critical position some move loses value.",
+        "In a critical position some move loses value. The columns `learned` and `hand-made` have the share of positions in which "
+        "a search with",
+        f"this leaf keeps the exact value of the game. The learned leaf is the network `{config.large}`, and the hand-made leaf is "
+        "`lines`. The kinds are:",
         "",
     ]
     lines += [f"- {kind}: {what}" for kind, what in KINDS.items()]
@@ -167,7 +170,8 @@ def play_large(config: Config, results: Results) -> list[str]:
     low, high = PLIES
     return [
         "## 7x6: games against the hand-made leaf `lines`", "",
-        f"Games begin with {low} to {high} random moves. Only openings count after which perfect play leads to a draw, or only one",
+        f"The first {low} to {high} moves of a game are random. Such an opening is used only if perfect play then leads to a draw, "
+        "or if only one",
         "move keeps the exact value. Both players play each opening from both seats. Shares and Elo differences are those of "
         "the learned leaf.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",

@@ -57,8 +57,8 @@ CALL_SIMULATIONS, CALL_SECONDS = 1 << 12, 1e-3
 class Mcts(BaseSearch):
     """Searches by simulations, until their number or the time limit is reached.
 
-    One instance searches one position at a time: calls from other threads wait. Its tree is kept from search to search. Memory is
-    fixed: once it is full, rows without a node are valued like leaves.
+    One instance searches one position at a time: calls from other threads wait. Its tree is kept from search to search. The
+    memory of the tree is fixed. Once it is full, simulations stop at positions without a node.
     """
 
     kind = "mcts"
@@ -90,17 +90,18 @@ class Mcts(BaseSearch):
             simulations: Number of simulations in a search.
             seconds: Time limit of a search; compiling does not count.
             exploration: The exploration constant of PUCT, in units of `scale`.
-            scale: The unit of exploration: "spread" of simulations around the mean of their action, or "span" of all
-                values seen.
+            scale: Unit of exploration: "spread" (of simulations around the mean of their action) or "span" (of all
+                values seen).
             prior: Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
-            temperature: Temperature of the prior "values", a softmax over the one-ply values of a node after they are
-                scaled to 0 to 1.
-            gumbel: Number of root actions among which sequential halving with Gumbel noise chooses; 0: PUCT chooses at
-                the root too.
-            proofs: In games without chance, finished games prove values, and the search ends when its root is proven.
+            temperature: Temperature of the prior "values": it is a softmax over the one-ply values of a node, scaled to
+                0 to 1.
+            gumbel: Sequential halving with Gumbel noise chooses among this number of root actions. 0: PUCT chooses, as
+                below the root.
+            proofs: In games without chance, results of finished games prove values. The search ends when the root is
+                proven.
             reuse: Keeps the tree of the previous search if the position is in it.
             memory_mb: Size of the tree in MB.
-            at_once: Maximum number of leaves valued in one batch, if the leaf is not compiled or the prior is a
+            at_once: Maximum number of positions valued in one batch, if the leaf is not compiled or the prior is a
                 function.
             candidates: Name of the set of actions considered, among `game.search.candidates`; default: all legal
                 actions.

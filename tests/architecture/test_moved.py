@@ -27,7 +27,7 @@ OPTIONS: dict[str, Callable[[], list[type]]] = {
     "`ppo` (not in Starship)": lambda: options("trap", "ppo"),
     "`alphazero`": lambda: options("trap", "alphazero"),
     "`selfplay`, `value-td`, `alphazero`, `dqn`": lambda: options("trap", *PLAYED),
-    "the same methods, and `ppo` (not in Starship)": lambda: options("trap", *PLAYED, "ppo"),
+    "`selfplay`, `value-td`, `alphazero`, `dqn`, and `ppo` (not in Starship)": lambda: options("trap", *PLAYED, "ppo"),
     "`ship-values`": lambda: options("starship", "ship-values"),
     "`ship-values`, `ship-changes`": lambda: options("starship", "ship-values", "ship-changes"),
     "`leafwise.training.publish`": lambda: [publish.Config],

@@ -13,7 +13,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study import DistributedStudy, Results
+from leafwise.experiments.study import DistributedStudy, Results, digest_of
 from leafwise.experiments.study import matches as runner
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_figures, points_table
 from leafwise.training.evaluation.arena import evaluate
@@ -171,3 +171,17 @@ def test_a_study_that_is_killed_goes_on_with_what_it_kept(tmp_path: Path) -> Non
     (after,) = json.loads((tmp_path / "sizes.json").read_text()).values()
     assert len(after["scores"]) == games
     assert after["scores"][:-2] == before["scores"]
+
+
+def test_results_of_matches_are_those_of_the_networks_in_the_package():
+    root = Path(__file__).resolve().parents[2]
+    networks = {digest_of(path.stem) for path in (root / "models/weights").glob("*.safetensors")}
+    used = {
+        f"{path.relative_to(root)}: {title}": match["network"]
+        for path in (root / "experiments").rglob("*.json")
+        if path.parent.name not in ("archive", "results") and isinstance(kept := json.loads(path.read_text()), dict)
+        for title, match in kept.items()
+        if isinstance(match, dict) and match.get("network")
+    }
+    assert len(used) > 10, "results name their networks"
+    assert [title for title, network in used.items() if network not in networks] == []

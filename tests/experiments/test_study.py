@@ -130,8 +130,8 @@ def test_tables_and_what_a_page_says_of_intervals_by_bootstrap() -> None:
     assert table("leaf | games: | won: 95 %", [row]) == lines
     new, old = {"ci_low": 0.1}, {"ci_low": 0.1, "interval": "bootstrap"}
     assert bootstrapped([new, {"steps": 3}]) == []
-    assert bootstrapped([old, {"steps": 3}])[0].startswith("All intervals are from an older method,")
-    assert bootstrapped([old, new, old])[0].startswith("2 of the 3 intervals are from an older method")
+    assert bootstrapped([old, {"steps": 3}])[0].startswith("All intervals are bootstrap intervals,")
+    assert bootstrapped([old, new, old])[0].startswith("2 of the 3 intervals are bootstrap intervals")
 
 
 def test_points_are_joined_only_where_their_bars_lie_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,8 +49,7 @@ def test_published_tables_stand_beside_the_same_players_here() -> None:
         in lines
     )
     assert (
-        "| `threesus:openness` | our reimplementation | 2 | 2 | 50,001 | 100,000 | 100 % | 100 % | 50 % | 50 % | 0 % |"
-        in lines
+        "| `threesus:openness` | this package | 2 | 2 | 50,001 | 100,000 | 100 % | 100 % | 50 % | 50 % | 0 % |" in lines
     )
 
 

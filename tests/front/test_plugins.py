@@ -153,7 +153,7 @@ def test_an_installed_game_is_measured_trained_and_published(tmp_path: Path) -> 
         subprocess.run([sys.executable, *line.split()], cwd=tmp_path, env=environment, check=True, capture_output=True)
     card = (tmp_path / "out" / "pig.md").read_text()
     assert "| search depth | games | network | hand-made score `sum` |" in card
-    assert "`leafwise.load('out/pig.safetensors')` loads it." in card
+    assert "`leafwise.load('out/pig.safetensors')` loads the network." in card
 
 
 def test_every_command_works_for_a_package_named_by_module(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class Config(IterationOptions):
     init_from: str = ""
     """Model with the initial weights: a run folder or file of this method (default: random weights)."""
     simulations: Annotated[int, Range(2, 1e6)] = 100
-    """Number of new simulations for each decision. The tree also keeps simulations of the previous decision."""
+    """Number of new simulations for each decision. The tree also keeps simulations of earlier decisions."""
     puct: Annotated[float, Range(0, 100)] = 1.25
     """Exploration constant of PUCT."""
     noise: Share = 0.25
@@ -79,10 +79,11 @@ class Config(IterationOptions):
     """Sum of the parameters of the Dirichlet noise. Each parameter is this sum divided by the number of legal
     actions."""
     sampling_moves: Annotated[int, Range(0, 1e6)] = 8
-    """Number of decisions after the opening in which the action is drawn in proportion to the simulations. After them the action
-    with the most simulations is played."""
+    """Number of decisions after the opening in which the action is drawn in proportion to the visits. After them the most
+    visited action is played."""
     gumbel: Annotated[int, Range(0, 1e6)] = 0
-    """Number of root actions among which sequential halving with Gumbel noise chooses (torch module); 0: PUCT."""
+    """Number of root actions among which sequential halving with Gumbel noise chooses; needs a torch module. 0: PUCT
+    chooses."""
     td_lambda: Share = 1.0
     """Lambda of the targets: 0 uses only the root value of the position, 1 only the outcome of the game."""
     plies: Plies = 4

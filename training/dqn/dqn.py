@@ -73,10 +73,10 @@ class Config(ActorOptions):
     learning_starts: Positions = 10_000
     """Number of decisions played before training starts."""
     target_every: Count = 50
-    """Number of batches between two updates of the target network."""
+    """Number of batches after which the weights are copied to the target network; not with --tau."""
     tau: Share = 0.0
-    """Share of the network's weights that is mixed into the target network after every batch (0: a full copy every
-    --target-every batches)."""
+    """Share of the network's weights that is mixed into the target network after every batch. 0: all weights are copied
+    every --target-every batches."""
     learning_rate: Rate = 0.001
     """Learning rate at the start (Adam)."""
     final_learning_rate: Rate = 0.0001
@@ -90,7 +90,8 @@ class Config(ActorOptions):
     cut: bool = True
     """Ends multi-step targets before a random action."""
     priority: Annotated[float, Range(0, 2)] = 0.0
-    """Prioritized replay: exponent of a decision's last error in its sampling probability (0: uniform; 0.6 in the paper)."""
+    """Prioritized replay: exponent of a decision's last error in its sampling probability. 0: all decisions are equally
+    likely. The paper uses 0.6."""
     importance: Share = 0.4
     """Prioritized replay: exponent of the importance weights at the start. It rises to 1 at the end."""
     double: bool = True
@@ -98,21 +99,22 @@ class Config(ActorOptions):
     dueling: bool = False
     """Dueling head: the last layer has a value of the state and an advantage of every action."""
     head: Literal["max", "value"] = "max"
-    """Output of the network: a value for every action (max), or the value of the state (value). With value an action is
-    valued by the states that follow it."""
+    """Output of the network. max: a value for every action. value: the value of the state; an action is then valued by the
+    states that follow it."""
     target_depth: Annotated[int, Range(0, 8)] = 0
     """Depth of the search with the target network, which gives a target to every action. 1: the best value after each outcome of
     chance, averaged over the outcomes. 0: no search; only the played action has a target, from the state that followed."""
     rare: Share = 0.0
-    """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
+    """The leaf values outcomes of chance whose probability is smaller than this; 0: none."""
     nodes: Limit = 0
     """Maximum number of decisions that a search visits (0: no limit)."""
     candidates: str = ""
-    """Actions that searches consider, one of the game's sets of candidates (default: all legal actions)."""
+    """Set of actions that searches consider: one of the game's sets of candidates (default: all legal actions)."""
     sees: str = ""
-    """Input of a sparse network: features, another of the game's sets of sparse features, observation or
-    features+observation (default: features, if the game has them; with --head max features+observation if symmetric positions
-    share features). Input of a torch module: planes, onehot, observation (default: the first that the game has) or features."""
+    """Input of a sparse network: features, another of the game's sets of sparse features, observation, or
+    features+observation. Default: features, if the game has them. With --head max the default is features+observation if
+    symmetric positions share features. Input of a torch module: planes, onehot, observation or features. Default: the first
+    of planes, onehot and observation that the game has."""
     exploration: Share = 1.0
     """Share of random actions at the start."""
     final_exploration: Share = 0.1
@@ -121,19 +123,19 @@ class Config(ActorOptions):
     """Fraction of the run over which the exploration falls."""
     exploration_spread: Annotated[float, Range(0, 100)] = 0.0
     """Spread of the exploration over the games. Let S be this number. In game i of k, counted from 0, the share of random
-    actions is raised to the power 1 + S i / (k - 1). 0: the same share in all games; 7 in the paper."""
+    actions is raised to the power 1 + S i / (k - 1). 0: the same share in all games. The paper uses 7."""
     plies: Plies = 8
     """Maximum number of random actions at the start of a game."""
     guide: str = ""
-    """Player of the first decisions: searches with a hand-made score, or with a model (name, run folder or file; default:
-    the network itself)."""
+    """Player of the first decisions: a search with a hand-made score, or with a model (name, run folder or file). Default:
+    the network itself."""
     guide_decisions: Annotated[int, Range(0, 1e12)] = 100_000
     """Number of decisions that the guide plays."""
     guide_depth: Depth = 1
     """Depth of the guide's searches."""
     partial_credit: Share = 0.0
-    """Credit for a lost single-player game at the start of training, as a share of the progress it made; for games in which
-    wins are rare."""
+    """Credit for a lost single-player game at the start of training, as a share of the progress made. It helps if wins are
+    rare."""
     partial_credit_fraction: Rate = 0.5
     """Fraction of the run over which the partial credit falls to 0."""
     hidden: tuple[int, ...] = (128, 64)
@@ -141,8 +143,8 @@ class Config(ActorOptions):
     match_depth: Depth = 1
     """Depth of the searches in matches."""
     interval: Every = 102_400
-    """Number of decisions between two log entries, and between two evaluations. The first
-    entry comes after at most 102,400 decisions."""
+    """Number of decisions between two log entries, which is also the number between two evaluations. The first entry comes
+    after at most 102,400 decisions."""
 
 
 def check(config: Config, game: Any) -> None:

@@ -232,9 +232,9 @@ def evaluate(
     """Plays games with seeds from `first_seed` on; a two-player game needs an opponent and an even number of games.
 
     The same seed starts the same game for every player. Against an opponent each seed is played from both seats. Games against an
-    opponent begin with `plies` random decisions (default: 4, or none in games of chance); no two openings of a game without
-    chance are the same up to its symmetries. If there are fewer openings than pairs of games, players that draw random numbers
-    repeat openings. All others play fewer games than `games`.
+    opponent begin with `plies` random decisions (default: 4, or none in games of chance). In a game without chance no two of
+    these openings are equal or symmetric. If there are fewer openings than pairs of games, players that draw random numbers repeat
+    openings. All other players play fewer games than `games`.
 
     `progress` gets the number of finished games; `keep` stores every game as text. `processes` and `cluster` say where they are
     played, as for `leafwise.executor_for`, and change no game. With `file` each game is written to that file when it ends, and
@@ -593,7 +593,7 @@ def arena(
 ) -> Tournament:
     """Plays a round robin: every two players meet in `games` games, from random openings, each played from both seats.
 
-    Players are texts, or names with functions (game, seed) -> Player that other processes can import. One that crashes,
+    Players are texts, or names with functions (game, seed) -> Player that other processes can import. A player that crashes,
     takes more than `seconds` for a move, or chooses no legal action loses that game. With `file` each game is written to that
     file when it ends, and `resume` plays only the games that are missing there. `progress` is called after every game. Every
     player runs in a process that imports the caller's script anew, so a script calls this below `if __name__ == "__main__":`.

@@ -28,8 +28,8 @@ class Config(td.Config):
     """Options of `leafwise train GAME --method ntuple-q`."""
 
     target_depth: Annotated[int, Range(1, 3)] = 1
-    """Depth of the search that plays and gives the targets; 1: the best value after each outcome of chance,
-    averaged over the outcomes."""
+    """Depth of the search that plays and gives the targets. 1: the best value after each outcome of chance, averaged over
+    the outcomes."""
     exploration: Share = 0.02
     """Share of random actions at the start."""
     final_exploration: Share = 0.0

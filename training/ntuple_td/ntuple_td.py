@@ -74,23 +74,25 @@ class Config(RunOptions):
     total_steps: TotalSteps = 40_000_000
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
-    """Tuples of cells, separated by blanks. Cells are 0-9 and a-z in the order of the board; beyond 35 with commas: 0,1,40."""
+    """Tuples of cells, separated by blanks. The cells of the board are numbered 0-9, then a-z. Tuples with cells beyond
+    these have commas: 0,1,40."""
     value_stage: str | None = None
-    """Kind of positions that the network values, by the game's name for it: decisions, or afterstates before chance acts
-    (default: the game's usual kind)."""
+    """Kind of positions that the network values, by the game's name: decisions, or afterstates before chance acts (default:
+    the game's usual kind)."""
     small_tables: str | None = None
-    """The game's small tables that the network has beside the tuples, separated by blanks (default: the usual ones)."""
+    """Small tables of the game that the network has in addition to the tuples, separated by blanks (default: the usual
+    ones)."""
     splits: str = ""
     """Values of the highest cell, ascending. At each of them the network changes to another copy of all tables (multi-stage
     learning)."""
     init_from: str = ""
-    """Model with the initial weights: run folder, file or name of a shipped model, with all or some of the tuples (default:
+    """Model with the initial weights of all or some tuples: run folder, file or name of a shipped model (default:
     --initial-value)."""
     prune_moves: Annotated[int, Range(0, 1e12)] = 0
-    """Number of moves that the model of --init-from plays first. Entries that these moves do not use become 0 and stay 0, which
-    makes the file smaller (0: all entries are trained); needs --coherence."""
+    """Number of moves that the model of --init-from plays first. Entries that these moves do not use become 0 and stay 0,
+    which makes the file smaller. Needs --coherence. 0: all entries are trained."""
     learning_rate: Rate = 0.25
-    """Learning rate, divided by the number of active weights."""
+    """Learning rate at the start. It is divided by the number of weights that a position uses."""
     final_learning_rate: Rate = 0.0125
     """Learning rate at the end of the run."""
     decay_start: Share = 0.5
@@ -103,21 +105,23 @@ class Config(RunOptions):
     td_lambda: Share = 0.5
     """Lambda of TD(lambda)."""
     target: Literal["power", "score", "survival"] | None = None
-    """Target: the potential to come (power), the score to come, or the number of moves to come (survival). Default: power,
-    or score in games whose score is not a sum over cells."""
+    """Target: the potential to come (power), the score to come (score), or the number of moves to come (survival). Default:
+    power, or score in games whose score is not a sum over cells."""
     power: Annotated[float, Range(0.001, 1)] = 0.7
-    """Exponent of a cell's points in the potential (target power)."""
+    """Exponent of a cell's points in the potential of --target power."""
     target_depth: Annotated[int, Range(0, DEEPEST)] = 0
-    """Depth of the search that plays and gives the targets; 0: plays at depth 1 and learns from the next state's value."""
+    """Depth of the search that plays and gives the targets. 0: the network plays at depth 1 and learns from the next
+    state's value."""
     initial_value: Annotated[float, Range(-1e09, 1e9)] = 0.0
     """Value of every state before training, in potential (optimistic initialization)."""
     actors: Annotated[int, Range(1, 64)] = 1
-    """Number of threads that play and learn on shared tables. Runs with more than 1 are not reproducible."""
+    """Number of threads that play and learn on shared tables. Runs with more than one thread are not reproducible."""
     restart: Limit = 100
-    """Length in moves. After a longer game, the next one begins in the middle of it, not at the start; 0: never."""
+    """Number of moves. After a game with more moves, the next game begins in the middle of that game, not at the start; 0:
+    never."""
     carousel: str = ""
     """Values of the highest cell, ascending. Games begin in turn at the start, and at states in which an earlier game first
-    reached each of these values (instead of --restart)."""
+    reached each of these values. Replaces --restart."""
     interval: Every = 500_000
     """Number of moves between two log entries."""
     evaluate_every: Every = 8

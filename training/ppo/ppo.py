@@ -46,16 +46,16 @@ class Config(GatedOptions):
     """Number of decisions in each game between two updates."""
     opponent: str = "self"
     """Opponent in two-player games: self (the current or an earlier policy, which samples its actions) or any player.
-    greedy and random run compiled in the environment's step."""
+    greedy and random are compiled into the environment's step."""
     newest_share: Share = 0.5
-    """Share of rollouts against the current policy with --opponent self. In the others the opponent is an earlier
+    """Share of rollouts against the current policy with --opponent self. In the other rollouts the opponent is an earlier
     policy that won its match."""
     pool_size: Annotated[int, Range(1, 100)] = 8
     """Number of latest match winners that are kept as opponents."""
     plies: Plies = 0
     """Maximum number of random actions, of both players, at the start of a training game."""
     reward: str = "score"
-    """Reward of the environment."""
+    """Reward of the environment: score, or another reward of the game."""
     guide: str = ""
     """Player that the policy imitates before it learns from its own games, for example search:pirates,depth=2 (default: none)."""
     guide_decisions: Count = 400_000
@@ -82,10 +82,11 @@ class Config(GatedOptions):
     entropy: Annotated[float, Range(0, 10)] = 0.01
     """Weight of the entropy bonus."""
     sees: str = ""
-    """Input of a sparse network: observation, another of the game's sets of sparse features, or features+observation
-    (default: observation). Input of a torch module: planes, onehot or observation (default: the first that the game has)."""
+    """Input of a sparse network: observation, another of the game's sets of sparse features, or features+observation.
+    Default: observation. Input of a torch module: planes, onehot or observation. Default: the first of these that the game
+    has."""
     hidden: tuple[int, int] = (64, 32)
-    """Width of the shared first layer, and width of the second layers of policy and value; multiples of 4."""
+    """Width of the shared first layer, and width of the second layers of policy and value. Both are multiples of 4."""
     evaluate_every: Every = 8
     """Number of updates between two evaluations."""
     match_plies: Plies = 8

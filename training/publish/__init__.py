@@ -164,7 +164,7 @@ def card(path: Path, kind: Any) -> str:
         f"# {metadata['game']}{options}: a {kind.WHAT}",
         "",
         *kind.about(path, metadata),
-        f"`leafwise.load({source_of(path)!r})` loads it.",
+        f"`leafwise.load({source_of(path)!r})` loads the network.",
         "",
         "## Results",
         "",
@@ -173,15 +173,15 @@ def card(path: Path, kind: Any) -> str:
         "## Training",
         "",
         "With the present code, the first command trains such a network. The other commands made this file; each line "
-        "names its commit.",
+        "names the commit of its code.",
         "",
         f"- present code: `{train_command(metadata)}`; the other options come from the game's "
         "[recipe](../../docs/terms.md#recipe)",
-        f"- best network of the run: after {metadata['steps']:,} {unit_of(metadata, kind)} and "
+        f"- best network of the run: found after {metadata['steps']:,} {unit_of(metadata, kind)} and "
         f"{metadata['seconds']:,.0f} s of processor time on "
         f"{metadata['hardware']}",
         *kind.made(metadata),
-        command_line("command", metadata["command"], metadata["commit"]),
+        command_line("command of the run", metadata["command"], metadata["commit"]),
     ]
     later = "the run"
     for k, start in enumerate(starts(metadata), 1):
@@ -236,9 +236,9 @@ def interval(values: Mapping[str, float | None], form: str = ".1%") -> str:
     return f"{values['mean']:{form}} ({interval_text(values['ci_low'], values['ci_high'], form)})"
 
 
-def seeds_line(first: int, last: int) -> str:
+def seeds_line(first: int) -> str:
     """Returns a line about the seeds of figures."""
-    return f"seeds {first:,} to {last:,}, which neither training nor selection used"
+    return f"seeds from {first:,} on, which neither training nor selection used"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -92,7 +92,7 @@ class GamesKind:
         """Returns what the model is."""
         layers, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
         return [
-            f"The network has a sparse first layer. Widths of its layers: {layers}. Size of the file: {size:.2f} MB."
+            f"The network has a sparse first layer. Widths of the layers: {layers}. Size of the file: {size:.2f} MB."
         ]
 
     def made(self, metadata: Json) -> list[str]:
@@ -123,8 +123,7 @@ class GamesKind:
             for s in metadata["score"]:
                 learned, by_hand = (interval(s[name], ",.3f") for name in ("learned", "hand_made"))
                 lines.append(f"| {s['depth']} | {s['games']} | {learned} | {by_hand} |")
-        most = max(s["games"] for s in metadata["score"]) // first["players"]
-        return [*lines, "", f"Games have {seeds_line(FINAL_SEED, FINAL_SEED + most - 1)}."]
+        return [*lines, "", f"The games have {seeds_line(FINAL_SEED)}."]
 
 
 class SolverKind(GamesKind):
@@ -197,7 +196,7 @@ class SolverKind(GamesKind):
         if nodes:
             own = "values from the network's own search"
             targets = f"exact values if the solver needs at most {nodes:,} nodes, else {own}"
-        return [f"- training targets: {targets}", "- selection: by matches against earlier networks"]
+        return [f"- training targets: {targets}", "- selection: by matches against earlier networks of the run"]
 
     def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures, or where they are."""
@@ -205,7 +204,7 @@ class SolverKind(GamesKind):
         if not first:
             page = "sizes" if metadata["options"] else "turns"
             return [
-                f"[A study](../../experiments/{metadata['game']}/{page}.md) measures its strength.",
+                f"[A study](../../experiments/{metadata['game']}/{page}.md) measures the network's strength.",
                 f"`python -m leafwise.experiments.{metadata['game']}.{page}` repeats the study.",
             ]
         low, high = first["plies"]
@@ -226,7 +225,11 @@ class SolverKind(GamesKind):
         for s in metadata["score"]:
             shares = (interval(with_interval(s[name]["mean"], s["positions"])) for name in ("learned", "hand_made"))
             lines.append(f"| {s['depth']} | {' | '.join(shares)} |")
-        return [*lines, "", f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used."]
+        return [
+            *lines,
+            "",
+            f"The positions were drawn with the seed {FINAL_SEED:,}, which neither training nor selection used.",
+        ]
 
 
 def kept(solved: SolvedPositions, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
@@ -322,7 +325,7 @@ class WinChanceKind(GamesKind):
         selected = metadata["selected"]
         lines = [
             f"- selection: by {selected['games']:,} games on [selection seeds](../../docs/terms.md#selection-seeds). "
-            f"The network won {selected['mean']:.1%}"
+            f"The network won {selected['mean']:.1%} of them"
         ]
         if scaled := metadata["calibrated"]:
             lines.append(
@@ -334,14 +337,16 @@ class WinChanceKind(GamesKind):
 
     def figures(self, metadata: Json) -> list[str]:
         """Returns the table of figures."""
-        last = metadata["first_seed"] + max(s["games"] for s in metadata["score"]) - 1
         player = f"search:{metadata['game']},depth=1,nodes={metadata['search_nodes']}"
         lines = [
-            f"The player is `{player}`, or the same with `depth=2`. It sees no hidden information. The games have",
-            f"{seeds_line(metadata['first_seed'], last)}. Intervals are Wilson's.",
+            f"The player is `{player}`, or the same search with `depth=2`. It sees no hidden information. A search with",
+            f"`nodes={metadata['search_nodes']}` ends after this number of decisions. "
+            f"The games have {seeds_line(metadata['first_seed'])}.",
+            "Intervals are Wilson's.",
             "",
-            "The calibration error says how accurate the predicted chances are. The predictions are sorted into",
-            "ten bins. The error is the mean distance between the predicted chance and the share of games won in a bin.",
+            "The calibration error says how accurate the predicted chances are. The predictions are sorted into ten groups: from",
+            "0 to 0.1, from 0.1 to 0.2 and so on. The error is the mean difference between the predicted chance of a group and its",
+            "share of games won.",
             "",
             "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",
             "|---|---|---|---|---|---|---|",

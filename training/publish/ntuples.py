@@ -122,7 +122,7 @@ def figures(metadata: Json) -> list[str]:
     return [
         *lines,
         "",
-        '"Reached" is the share of the games that reached this tile. Milliseconds are processor time of compiled code.',
+        "A column `reached N` has the share of games that reached the tile N. Milliseconds are processor time of compiled code.",
         f"The games have seeds from {metadata['score'][0]['first_seed']:,} on. "
         "Neither training nor selection used these seeds.",
     ]

@@ -227,22 +227,23 @@ class GatedOptions(RunOptions):
     sparse_only: ClassVar[tuple[str, ...]] = ("hidden",)
     """Options that need a sparse network."""
     network: str = SPARSE
-    """Network: sparse (its first layer adds up one vector for each feature of the position), or a torch module:
-    mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a class of your own as
-    MODULE:CLASS,width=8 from the file that --module names. The input of a torch module is set by --sees: planes, onehot,
-    observation or features (default: the first that the game has)."""
+    """Network: sparse (its first layer adds up one vector for each feature of the position), or a torch module. The
+    package's torch modules are mlp,hidden=128,128 and conv,channels=32,32,hidden=64 and
+    resnet,blocks=2,channels=32,hidden=64. MODULE:CLASS,width=8 is a class of your own from the file that --module names.
+    --sees sets the input of a torch module: planes, onehot, observation or features (default: the first that the game
+    has)."""
     device: str = "cpu"
     """Device on which a torch module learns and plays: cpu or cuda. With cuda the tensors may differ from run to run. Other
     processes play on the CPU."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 500
-    """Maximum number of pairs of games in a match against the best network; number of games in single-player games."""
+    """Maximum number of pairs of games in a match against the best network. In single-player games: number of games."""
     solver_positions: Annotated[int, Range(0, 100000)] = 200
     """Number of positions in which the network's play is compared with the exact solver, if the game has one; 0: none."""
     solver_opening_plies: tuple[int, int] = (4, 12)
-    """Minimum and maximum number of actions before such a position."""
+    """Minimum and maximum number of actions before a position of --solver-positions."""
     solver_opening_depth: Annotated[int, Range(0, 6)] = 0
-    """Search depth of the players who choose these actions. They only look for wins and losses within that depth, and
-    otherwise play at random; 0: random actions."""
+    """Search depth of the players who choose the actions before these positions. They only look for wins and losses within
+    that depth, and otherwise play at random; 0: random actions."""
 
 
 def need_sparse(config: Any) -> None:
@@ -276,16 +277,16 @@ class ActorOptions(GatedOptions):
     """Options of methods whose games other processes can play."""
 
     job_size: Positions = 0
-    """Number of positions (dqn: decisions) that one job plays. Each job has its own random stream. 0: no jobs, the learner plays
-    all games from one stream."""
+    """Number of positions that one job plays; dqn counts decisions. Each job has its own random stream. 0: no jobs, the
+    learner plays all games from one stream."""
     staleness: Annotated[int, Range(0, 100)] = 0
-    """Number of generations of games that are played ahead while the learner trains. So the network that plays is at most this
-    many generations older."""
+    """Number of generations of games that are played ahead while the learner trains. The network that plays is at most this
+    many generations older than the newest one."""
     processes: int = 1
-    """Number of processes that play. With --job-size the result does not depend on it."""
+    """Number of processes that play. With --job-size the number does not change the result."""
     cluster: str = ""
-    """Ray cluster that plays instead: auto (the one this machine belongs to), local (with --processes cores of this
-    machine, 1: all) or HOST:PORT."""
+    """Ray cluster that plays instead of local processes. auto: the cluster that this machine belongs to. local: this
+    machine, with --processes cores (1: all cores). HOST:PORT: another cluster."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class RunOptions:
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 30.0
     """Minimum time between two checkpoints, in seconds."""
     resume: bool = False
-    """Continue the run in the folder with its options. A larger --total-steps extends it."""
+    """Continue the run in the folder --run. It keeps its options; a larger --total-steps extends it."""
 
 
 def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]:

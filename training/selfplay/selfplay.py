@@ -78,7 +78,7 @@ class Config(IterationOptions):
     positions: BufferSize = 50_000
     """Number of positions recorded in an iteration (sparse network)."""
     games: Count = 1024
-    """Number of games played in an iteration (torch module). --job-size counts games too then."""
+    """Number of games played in an iteration (torch module). With a torch module --job-size also counts games."""
     buffer_size: BufferSize = 400_000
     """Capacity of the replay buffer, in positions."""
     learning_starts: Positions = 0
@@ -96,37 +96,36 @@ class Config(IterationOptions):
     depth: Depth = 1
     """Depth of the searches whose root values are the targets."""
     nodes: Limit = 0
-    """Maximum number of decisions that a search visits, as in players `search:LEAF,nodes=` (0: no limit); for games with
-    turns of many actions."""
+    """Maximum number of decisions that a search visits (0: no limit). It is useful in games with turns of many actions."""
     rare: Share = 0.0
-    """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
+    """The leaf values outcomes of chance whose probability is smaller than this; 0: none."""
     candidates: str = ""
-    """Actions that searches consider, one of the game's sets of candidates (default: all legal actions)."""
+    """Set of actions that searches consider: one of the game's sets of candidates (default: all legal actions)."""
     guide: str = ""
-    """Player of the first iterations: searches with a hand-made score, or with a model as for --init-from (default: the
-    network itself)."""
+    """Player of the first iterations: a search with a hand-made score, or with a model named as in --init-from. Default:
+    the network itself."""
     guide_iterations: Count = 1
     """Number of iterations that the guide plays."""
     guide_depth: Annotated[int, Range(0, 8)] = 0
     """Depth of the guide's searches (0: --depth)."""
     guide_candidates: str = ""
-    """Actions that the guide's searches consider (default: --candidates)."""
+    """Set of actions that the guide's searches consider (default: --candidates)."""
     variants: tuple[str, ...] = ()
     """Variants to train on in single-player games, for example level=1 level=4 (default: --variant only). A variant that is
     named twice gets twice the positions."""
     easy_variants: tuple[str, ...] = ()
-    """Easier variants that the first iterations play instead (curriculum)."""
+    """Easier variants of a single-player game that the first iterations play instead (curriculum)."""
     curriculum_iterations: Annotated[int, Range(0, 1e6)] = 2
     """Number of iterations in the easier variants. During the same number of further iterations, --variants replace them one by
     one."""
     partial_credit: Share = 0.0
-    """Credit for a lost single-player game at the start of training, as a share of the progress it made; for games in which
-    wins are rare."""
+    """Credit for a lost single-player game at the start of training, as a share of the progress made. It helps if wins are
+    rare."""
     partial_credit_iterations: Count = 20
     """Number of iterations over which the partial credit falls to 0."""
     init_from: str = ""
-    """Model with the initial weights: name of a shipped model, run folder or file (default: random weights). Its layers may
-    be narrower, and its head may be value with --head wdl."""
+    """Model with the initial weights: name of a shipped model, run folder or file (default: random weights). The layers of
+    this model may be narrower. With --head wdl, its head may be value."""
     replay_from: str = ""
     """Run folder of the same method and variant. Its positions fill the replay buffer until newer ones replace them."""
     td_lambda: Share = 0.7
@@ -144,8 +143,8 @@ class Config(IterationOptions):
     """Maximum absolute root value of an opening, as a share of the maximum outcome. Other openings are drawn again, up to
     100 times; 1: no limit."""
     exact_nodes: Limit = 0
-    """Approximate number of nodes in which the game's alpha-beta solver may solve a position. A solved position has its
-    exact value as target (0: none)."""
+    """Approximate maximum number of nodes that the game's alpha-beta solver visits for a position. If it solves the
+    position, the exact value is the target. 0: no solver."""
     surprise_repeats: Annotated[int, Range(1, 100)] = 1
     """Number of copies of a surprising position in the replay buffer. In such a position the newest network's value differs from
     the target by more than half of the maximum outcome."""
@@ -158,8 +157,8 @@ class Config(IterationOptions):
     evaluate_every: Every = 1
     """Number of iterations between two matches against the best network. The last iteration always ends with a match."""
     match_share: Share = 0.1
-    """Maximum number of match games, as a share of the training games (torch module). A match waits until enough games are
-    played."""
+    """Maximum number of match games, as a share of the training games (torch module). A match waits until enough training
+    games are played."""
     match_depth: Depth = 1
     """Depth of the searches in matches, also against the reference players."""
     match_from_start: Share = 0.0

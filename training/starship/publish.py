@@ -103,10 +103,10 @@ def about(path: Path, metadata: dict[str, Any]) -> list[str]:
     """Returns what the model is."""
     widths, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
     return [
-        "The network sees an unfinished ship and predicts the [quality](../../docs/terms.md#quality) of the finished one,",
-        "from 0 to 1. It works for the [presets](../../docs/terms.md#preset) of the table below. It is convolutional.",
-        f"Widths of its layers: {widths}. Size of the file: {size:.2f} MB.",
-        "`leafwise ship gen --builder build:learned,depth=1` builds with it.",
+        "The convolutional network sees an unfinished ship and predicts the [quality](../../docs/terms.md#quality) of the",
+        "finished ship, from 0 to 1. It works for the [presets](../../docs/terms.md#preset) of the table below.",
+        f"Widths of the layers: {widths}. Size of the file: {size:.2f} MB.",
+        "`leafwise ship gen --builder build:learned,depth=1` builds a ship with the network.",
     ]
 
 
@@ -123,20 +123,17 @@ def made(metadata: dict[str, Any]) -> list[str]:
 
 def figures(metadata: dict[str, Any]) -> list[str]:
     """Returns the table of figures."""
-    first, last = (
-        metadata["score"][0]["first_seed"],
-        metadata["score"][0]["first_seed"] + metadata["score"][0]["seeds"] - 1,
-    )
+    first = metadata["score"][0]["first_seed"]
     rows = [
         f"| {score['variant'].partition('=')[2]} | {interval(score['learned'], '.4f')} | {interval(score['hand'], '.4f')} "
         f"| {interval(score['gain'], '+.4f')} | {score['valid']:.1%} |"
         for score in metadata["score"]
     ]
     return [
-        "The table compares the mean quality of ships. The learned builder uses the network. It looks",
+        "The table has the mean quality of the ships of two builders. The learned builder uses the network, looks",
         "one placement ahead, and never moves a part that is placed. The hand-made builder gets the same hulls and",
         "[requests](../../docs/terms.md#request). A ship that is not valid counts 0. The hulls have",
-        f"{seeds_line(first, last)}. Intervals are 95 % intervals.",
+        f"{seeds_line(first)}. Intervals are 95 % intervals.",
         "",
         "| preset | learned builder | hand-made builder | mean gain on the same hulls | valid ships of the learned builder |",
         "|---|---|---|---|---|",

@@ -52,7 +52,7 @@ class Config(RunOptions):
     change_every: Annotated[int, Range(1, 1e6)] = 100
     """Number of batches after which new changes are tried."""
     ships: Annotated[int, Range(1, 100000)] = 16
-    """Number of ships of each variant on which new changes are tried; four times as many at the start."""
+    """Number of ships of each variant on which new changes are tried. At the start there are four times as many."""
     tries: Annotated[int, Range(1, 1e6)] = 500
     """Number of changes tried on each ship."""
     buffer_size: Annotated[int, Range(1, 1e8)] = 150_000

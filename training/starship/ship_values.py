@@ -80,22 +80,23 @@ class Config(RunOptions):
     heuristic_exploration: Share = 0.4
     """Probability of a random placement instead of the hand-made one."""
     completions: Annotated[int, Range(0, 10000)] = 16
-    """Number of times that the hand-made builder completes a state. The best ship is the state's target."""
+    """Number of times that the hand-made builder completes a state. The quality of the best of these ships is the
+    target."""
     build_every: Annotated[int, Range(1, 1e6)] = 50
     """Number of batches after which new ships are built."""
     ships: Annotated[int, Range(1, 100000)] = 48
-    """Number of ships that the network builds each time."""
+    """Number of ships that the network builds each time, after --build-every batches."""
     exploration: Share = 0.08
     """Probability of a random placement instead of the network's."""
     core_temperature: Share = 0.0
-    """Temperature for the places of cockpit and reactor, in units of quality. With 0.01 a place that is 0.01 better is e times as
-    likely (0: always the best place). The rotation of the cockpit is sampled before its place."""
+    """Temperature for the places of cockpit and reactor, in units of quality. With 0.01 a place that is 0.01 better is e
+    times as likely. 0: always the best place. The rotation of the cockpit is sampled before its place."""
     mirror_share: Share = 0.5
     """Share of the training ships that are mirrored, left and right exchanged."""
     td_lambda: Share = 0.8
     """Lambda of the targets: 0 uses only the maximum value at the next decision, 1 only the quality of the finished ship."""
     buffer_size: Annotated[int, Range(1, 1e8)] = 60_000
-    """Capacity of the replay buffer, in states, once the network builds."""
+    """Capacity of the replay buffer in states, after the part of the run with hand-made ships."""
     hidden: tuple[int, int, int] = (16, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 500

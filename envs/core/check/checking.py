@@ -86,7 +86,7 @@ def check_game(
 
     It plays enumerated and random lines for about `seconds` of processor time (0.1 to 1,000,000), in a separate process, in
     three forms: as plain Python on arrays that refuse every wrong index, compiled with every index checked, and compiled as in
-    play. All three must give the same answers. Time for compiling comes on top. A faulty rule cannot write outside the arrays
+    play. All three must give the same answers. Compiling takes additional time. A faulty rule cannot write outside the arrays
     of that process. If two positions have the same observation but different rows for a search, it prints a note.
 
     `twin` is a second implementation: another `Game`, or an object of plain Python. The object has `read(text)`, which returns

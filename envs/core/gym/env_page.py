@@ -22,6 +22,7 @@ from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE
 
 ROLES = {
+    "hand-made": "a player with a hand-made score",
     "shipped": "a search with the network of the package",
     "best known": "the strongest player that was measured",
     "perfect": "an exact solver",
@@ -56,7 +57,7 @@ def observation(game: Game) -> Iterator[str]:
     yield from arrays(game, DEFAULT_VIEW)
     for name in game.view_names[1:]:
         same = game.view(name).observe_as is game.view(DEFAULT_VIEW).observe_as
-        yield f'`observation="{name}"` selects {"the same observation." if same else "another observation:"}'
+        yield f'`observation="{name}"` {"is another name for this observation." if same else "selects another observation:"}'
         yield from () if same else arrays(game, name)
     keys = {
         "action_mask": "int8 array: 1 for each legal action; all ones after the end of the game",
@@ -185,12 +186,13 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         ]
         for one in known
     ]  # fmt: skip
-    yield """The table has the mean [return](../terms.md#return) of an episode for each player. In names of players `learned` is
-the network of the package. The last column names the commit whose code measured the row, or the page with the measurement."""
+    yield """The table has the mean [return](../terms.md#return) of an episode for each player. In names of players, `learned` is
+the network that the package has for the game. The last column names the commit whose code measured the row, or the page with
+the measurement."""
     yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "commit or page"], rows)
     roles = {one.role for one in known}
-    if marked := [f"`{role}` marks {what}" for role, what in ROLES.items() if role in roles]:
-        yield f"The role {' and '.join(marked)}."
+    if marked := [f"The role `{role}` marks {what}." for role, what in ROLES.items() if role in roles]:
+        yield " ".join(marked)
     if "learner" in roles:
         yield """The role `learner` marks PPO and DQN of Stable-Baselines3, and MaskablePPO of sb3-contrib. They have their default
 settings. The column `trained steps` has the number of environment steps of their training."""

@@ -84,14 +84,14 @@ class EnvOptions:
     render_mode: str | None = field(
         default=None, metadata=option(choices=lambda game, kind: RENDER_MODES[kind], kinds=EVERY)
     )
-    """`"ansi"` (text), `"rgb_array"` (uint8 [height, width, 3]) or, except in batches, `"human"` (a window).
+    """The kind of picture: `"ansi"` (text), `"rgb_array"` (uint8 [height, width, 3]) or, except in batches, `"human"` (a window).
 
     The window shows every position by itself; it needs pygame, the extra `human`."""
     reward: str | None = field(
         default=None,
         metadata=option(choices=lambda game, kind: game.reward_names, meaning=lambda game, kind: game.reward_names[0]),
     )
-    """One of the game's rewards (default: the first, the change of the agent's return).
+    """The name of the reward (default: the change of the agent's return). The page of an environment lists the names.
 
     This default is called "score". If the game itself defines a reward "score", this default is called "returns" instead."""
     illegal: Annotated[str | None, OneOf(tuple(ILLEGAL))] = field(
@@ -102,14 +102,15 @@ class EnvOptions:
             number=ILLEGAL.__getitem__,
         ),
     )
-    """What an illegal action does: `"lose"` (default with two players and in PettingZoo), `"noop"` (default with one) or `"raise"`.
+    """What an illegal action does: `"lose"`, `"noop"` (default in single-player games, except in PettingZoo) or `"raise"`.
 
-    Under "lose" the episode ends with the least return. Under "noop" the position stays as it is and the reward is 0; many such
-    actions in a row truncate the episode. "raise" raises ValueError. `info["illegal"]` says in words what was illegal."""
+    Under "lose", the default everywhere else, the episode ends with the least return. Under "noop" the position stays as it is and
+    the reward is 0; many such actions in a row truncate the episode. "raise" raises ValueError. `info["illegal"]` says in words
+    what was illegal."""
     opponent: Opponent | None = field(
         default=None, metadata=option(meaning=lambda game, kind: "greedy", two_player=True)
     )
-    """The agent's opponent (default: `"greedy"`): the text that names a player, a `Player` or a function of the `State`.
+    """The agent's opponent: a text such as `"greedy"` (default), a `Player`, or a function from the `State` to an action.
 
     A text is what `leafwise.player` takes: "greedy:LEAF", "search:learned,depth=4", "solver:level=easy". "random" and "greedy" with
     a leaf of compiled code, hand-made or learned, are compiled into the step. All other opponents play in Python, also in a
@@ -119,7 +120,7 @@ class EnvOptions:
     seat: Annotated[str, OneOf(tuple(SEATS))] = field(
         default="first", metadata=option(two_player=True, number=SEATS.__getitem__)
     )
-    """The agent's seat: `"first"` (default), `"second"` or `"random"`, drawn anew for each episode."""
+    """The agent's seat: `"first"` (default), `"second"` or `"random"` (drawn anew for each episode)."""
     autoreset_mode: Annotated[AutoresetMode | str, OneOf(tuple(AUTORESET))] = field(
         default=AutoresetMode.NEXT_STEP, metadata=option(kinds=("batch",), number=AUTORESET.__getitem__)
     )
@@ -133,13 +134,13 @@ class EnvOptions:
     )
     """Steps after which an episode is truncated (default: never)."""
     plies: Annotated[int, Range(0, MOST_PLIES)] = field(default=0, metadata=option(number=int))
-    """An episode begins with random actions, at most this many (default: 0). Each episode draws their number at random.
+    """Maximum number of random actions at the start of an episode (default: 0). Each episode draws its number at random.
 
     Rewards count from the position after these actions. So agents meet positions that their own play does not lead to."""
     observation: str = field(
         default=DEFAULT_VIEW, metadata=option(choices=lambda game, kind: game.view_names, kinds=EVERY)
     )
-    """The observation: `"default"`, or where the game has them `"planes"` [channels, rows, columns] or `"onehot"`.
+    """The kind of observation: `"default"`; if the game has them, also `"planes"` [channels, rows, columns] or `"onehot"`.
 
     The page of an environment says what every number is."""
 

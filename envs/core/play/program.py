@@ -45,9 +45,9 @@ class ProgramPlayer(ByName):
         """Starts the process, and a game; raises ValueError for a program that does not start.
 
         Args:
-            seconds: time limit for an answer; none: no limit.
-            depth: a limit that is passed to the program, which may ignore it.
-            nodes: a limit that is passed to the program, which may ignore it.
+            seconds: time limit for an answer; None: no limit.
+            depth: limit on depth for the program, which may ignore it.
+            nodes: limit on nodes for the program, which may ignore it.
             allowance: seconds after the time limit in which an answer still counts.
         """
         self.name, self.game, self.seed, self.allowance, self.limits = name, game, seed, allowance, limits

@@ -89,43 +89,41 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
     lines = [
         "# Starship: which builder makes the best ships?",
         "",
-        "All [builders](../../../docs/terms.md#builder) get the same hulls and [requests](../../../docs/terms.md#request). "
-        "These are the builders of the tables:",
+        "All [builders](../../../docs/terms.md#builder) get the same hulls and [requests](../../../docs/terms.md#request).",
+        "The study can compare these builders:",
         "",
-        "- `hand` is the generator's own choice of places. `best:N` builds N ships with `hand` and keeps the best.",
-        "- `build:LEAF` never moves a placed part. It looks two placements ahead (one with `depth=1`), and knows only",
-        "  the current request and the next two. It values ships with the [leaf](../../../docs/terms.md#leaf): `hopeful` is "
-        "hand-made, "
-        "and `learned` is the",
-        "  network of the package, one for all [presets](../../../docs/terms.md#preset). With `heat` it chooses the places of "
-        "cockpit and reactor",
-        "  at random, among places of about the same value.",
-        "- `refine:N:BUILDER` moves N parts of a finished ship, one at a time. It keeps a move if the ship does not get worse.",
-        "- `propose:N:BUILDER` also moves parts, but tries the moves that another network finds most likely to help",
-        "  (`leafwise train starship --method ship-changes`). The builder `learned` is `propose:450:hand`;",
+        "- `hand` places parts by the generator's own rules. `best:N` builds N ships with `hand` and keeps the best.",
+        "- `build:LEAF` never moves a placed part. It knows only the current request and the next two. It looks two",
+        "  placements ahead, or one with `depth=1`, and values ships with the [leaf](../../../docs/terms.md#leaf). `hopeful`",
+        "  is the hand-made leaf. `learned` is the network of the package, which is the same for all",
+        "  [presets](../../../docs/terms.md#preset). With `heat` the places of cockpit and reactor are chosen at random among",
+        "  places of about the same value.",
+        "- `refine:N:BUILDER` tries N random changes of the ship that BUILDER finished. Each change moves one part, and is",
+        "  kept if the ship does not get worse.",
+        "- `propose:N:BUILDER` tries such changes too, but those that another network finds most likely to help.",
+        "  `leafwise train starship --method ship-changes` trains this network. `learned` is `propose:450:hand`, and",
         "  `leafwise ship gen --builder learned` uses it.",
-        "- `policy:RUN` is a policy of masked PPO (`--method ppo`).",
+        "- `policy:RUN` is a policy of masked PPO (`--method ppo`). The tables below do not have one.",
         "",
-        "All but `hand` and `build:` may try the same requests several times.",
+        "All builders but `hand` and `build:` may place the parts of the same requests several times.",
         "",
-        "A ship that is not valid has [quality](../../../docs/terms.md#quality) 0. "
-        "A gain is the mean difference in quality from another",
-        "builder on the same seeds, with its 95 % interval. The column `gain over the first` compares with the first row, "
-        "and `over` names",
-        "the other builder. The column `both valid` has",
-        "the gain for the ships that are valid with both builders. The columns `thrust` to `skin` are the terms of the",
-        "quality, means over valid ships. `s/ship` is processor time in seconds.",
+        "Each preset has four tables. A ship that is not valid has [quality](../../../docs/terms.md#quality) 0. A gain is the",
+        "mean difference in quality from another builder on the same seeds, with its 95 % interval. In the first table the",
+        "other builder is that of the first row. In the second table the column `over` names it. The column `valid` has",
+        "the share of valid ships, and `both valid` has the gain for the ships that are valid with both builders. "
+        "The columns",
+        "`thrust` to `skin` are the means of the six terms of the quality over valid ships. `s/ship` is processor time in seconds.",
         "",
-        "The last two tables of a preset show",
-        "how varied the valid ships are. The first has the entropy of the cockpit's rotation and of the reactor's place, in",
-        "bits. The parentheses have the ratio to the first builder. In the second, `set score` is the share of ships",
-        "that remain when ships that are too similar to another are dropped. `mean distance` is the mean share of cells",
-        "in which two ships differ.",
+        "The third and the fourth table show how varied the valid ships are. The third has the entropy, in bits, of the",
+        "cockpit's rotation, of the reactor's place, and of both together. In brackets is the ratio to the first builder. In",
+        "the fourth table `set score` is the share of ships that remain when ships too similar to another ship are dropped.",
+        "`mean distance` is the mean share of cells in which two ships differ.",
     ]
     for preset, part in sections.items():
         lines += ["", f"## {preset}", "", "```", part["command"], "```", "", *part["lines"], ""]
         lines += [f"![ships of both builders](gallery-{preset}.png)", ""]
-        lines += [f"The same hulls and requests: `{part['pictured'][0]}` above, `{part['pictured'][1]}` below."]
+        above, below = part["pictured"]
+        lines += [f"*Ships of the same hulls and requests: `{above}` above, `{below}` below.*"]
         if part["curves"]:
             lines += ["", f"![quality, terms and errors while it learned](curves-{preset}.png)"]
     return lines

@@ -126,17 +126,19 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time. "
         f"Each row has {config.ships} ships, with seeds from {config.first_seed:,} on.",
         "",
-        "A ship meets its targets if it is valid and has exactly these values, with one exception. A ship may have up to five "
-        "more seats than its target, because each crew room adds two or six seats. The error of a ship is the sum of "
-        "the differences between its "
+        "A ship meets its targets if it is valid and its values are equal to the targets. Its seats may also be up to five more "
+        "than the target, because each crew room adds two or six seats. The error of a ship is the sum of the "
+        "differences between its "
         "values and the targets. The table has the mean error of all ships, valid or not, and the mean "
         "[quality](../../../docs/terms.md#quality) of the valid ships. The quality is highest if 40 % of the weapons' "
-        "firepower is directed forward (north). Targets that ask for another share lower it.",
+        "firepower is directed forward (north). Firepower targets with another share in this direction lower the quality.",
         "",
         *table(head, rows),
         "",
-        "![Six ships of the preset frigate. The upper three have no targets. The lower three have one target each: thrust 16, "
-        "96 seats, firepower 8 south](gallery.png)",
+        "![Six ships of the preset frigate](gallery.png)",
+        "",
+        "*Ships of the preset `frigate`. The upper three have no targets. The lower three have one target each: thrust 16, 96 "
+        "seats, and firepower 8 south.*",
     ]
 
 

@@ -210,9 +210,10 @@ def games_table(results: Results) -> list[str]:
             rows.append([f"`{name}`", str(len(ends)), counts, points, f"{empty.count('W')} of {len(empty)}"])
     head = "player | games: | won / drawn / lost | share of the points (95 % interval) | wins from the empty board"
     title = "## Games against perfect play"
-    what = "Each opening is a draw with perfect play, and is played from both seats. Against itself, perfect play gets 50 %."
-    empty = "In the last column the games begin with the empty board, and the player moves first."
-    return ["", title, "", what, empty, "", *table(head, rows)]
+    what = "The players meet perfect play. Each opening is a draw and is played from both seats, so no player"
+    most = "can get more than 50 % of the points. The games of the last column begin with the empty board, and the player of the"
+    empty = "row moves first."
+    return ["", title, "", what, most, empty, "", *table(head, rows)]
 
 
 def known(config: Config) -> tuple[Results, str]:
@@ -241,17 +242,16 @@ def report(config: Config, positions: list[PositionRow], results: Results) -> No
         "# Connect Four: critical positions and perfect play",
         "",
         "A position is critical if some legal move keeps the game's value and another does not. Intervals are 95 % intervals.",
-        f"The exact solver makes no error{spent}.",
-        "So the solver is the strongest player of the package, and the networks show how much can be learned without it.",
+        f"The exact solver makes no error, and is the strongest player of the package{spent}.",
         "",
         "Played positions come from games of two searches without a leaf. Random positions come after random moves.",
-        "Each column is a group of positions. The number of positions is in brackets. `won` and `drawn` are the exact values for "
-        "the player to",
-        "move. In `one keeping move` only one move keeps the value. Plies are the moves before the position. With",
-        "`candidates=safe` a search considers only a winning move if there is one. Otherwise it considers the moves after which "
-        "the",
-        "opponent cannot win at once. `lines` is the hand-made [leaf](../../../docs/terms.md#leaf), and `learned` is the network "
-        "in the package.",
+        "In the first two tables each column from `all` on is a group of positions, with their number in brackets. Under perfect",
+        "play the player to move wins in the group `won`, and the group `drawn` ends in a draw. In `one keeping move` only one",
+        "move keeps the value. Plies are the moves before the position.",
+        "",
+        "The leaf `lines` is the hand-made [leaf](../../../docs/terms.md#leaf), and `learned` is the network in the package. With",
+        "`candidates=safe` a search considers only a winning move if there is one. Otherwise it considers only the moves after",
+        "which the opponent cannot win at once.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):
         lines += kept_table(positions, results, kind)

@@ -134,4 +134,4 @@ def main(config: Config) -> Iterator[Report]:
     yield f"{folder}: the rules are in {module / '__init__.py'}"
     yield f"  check it   cd {folder} && pytest"
     yield f"  play it    leafwise play {config.name} --module {module}"
-    yield f"  keep it    pip install -e {folder}   (then without --module)"
+    yield f"  keep it    pip install -e {folder}   (then you can leave out --module)"

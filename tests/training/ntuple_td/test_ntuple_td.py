@@ -137,7 +137,7 @@ def test_a_run_is_published(run, tmp_path, capsys):
     network = load_ntuples(tmp_path / "x.safetensors", GAME)
     assert network.packed
     card = (tmp_path / "x.md").read_text()
-    assert f"`leafwise.load({(tmp_path / 'x.safetensors').as_posix()!r})` loads it." in card
+    assert f"`leafwise.load({(tmp_path / 'x.safetensors').as_posix()!r})` loads the network." in card
     scores = play_games(network, 1, 1_500_000, 6).scores
     assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
     assert "The games have seeds from 1,500,000 on." in card

@@ -29,8 +29,8 @@ CARDS = sorted(Path(model_path("threes")).parent.glob("*.md"))
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.stem)
 def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(card: Path) -> None:
     text, metadata = card.read_text(encoding="utf-8"), load_tensors(card.with_suffix(".safetensors"))[1]
-    for made in [metadata, *starts(metadata)]:
-        assert f"command, as of commit {made['commit'][:8]}: `{made['command']}`\n" in text
+    for begins, made in [("command of the run", metadata), *(("Its command", start) for start in starts(metadata))]:
+        assert f"{begins}, as of commit {made['commit'][:8]}: `{made['command']}`\n" in text
     assert re.findall("^- present code: `(.*)`;", text, re.MULTILINE) == [train_command(metadata)]
     assert text.count("leafwise train ") == 1
 
@@ -105,7 +105,7 @@ def test_a_model_is_published_with_its_card(told: str, expected: str, tmp_path: 
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     assert expected in card
     written, meta = load_tensors(path)
-    assert f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- " in card
+    assert f"- command of the run, as of commit {before['commit'][:8]}: `{before['command']}`\n- " in card
     assert f"\n- present code: `{train_command(meta)}`;" in card
     assert (
         f"- command that published the file, as of commit {meta['published_at'][:8]}: `python -m leafwise.training.publish --out"

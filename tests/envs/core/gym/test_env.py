@@ -382,7 +382,7 @@ def test_the_documentation_has_the_table_of_keywords() -> None:
     text = (ROOT / "docs/howto/environments.md").read_text(encoding="utf-8")
     says = {name: text.partition("\n\n")[0] for name, text in docs_of(EnvOptions).items()}
     rows = [[f"`{one.name}`", ", ".join(one.metadata["kinds"]), says[one.name]] for one in fields(EnvOptions)]
-    assert f"\n{table(['keyword', 'environments', 'what it says'], rows)}\n" in text
+    assert f"\n{table(['keyword', 'environments', 'meaning'], rows)}\n" in text
 
 
 def test_a_default_says_what_it_is_in_a_game() -> None:

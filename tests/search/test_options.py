@@ -80,7 +80,7 @@ def test_what_is_no_position_is_refused_by_searches_and_players() -> None:
         for position in (None, "start", leafwise.game("cassis")):
             with pytest.raises(leafwise.UserError, match=r": expected a .*, got ") as told:
                 make(position)
-            assert one_line(told)
+            assert "\n" not in str(told.value)
     over = trilobite.parse(".../oo./xxx")
     for text in texts:
         with pytest.raises(leafwise.UserError, match=r": expected a "):
@@ -90,9 +90,10 @@ def test_what_is_no_position_is_refused_by_searches_and_players() -> None:
 @pytest.mark.parametrize("text", [None, 3, b"greedy", ["greedy"], dice])
 def test_what_is_no_name_is_refused(text: Any) -> None:
     trilobite = leafwise.game("trilobite")
+    opponent: Any = 3 if text is None else text  # None is the default
     calls: tuple[Callable[[], Any], ...] = (
         lambda: leafwise.player(text, trilobite),
-        lambda: leafwise.evaluate(trilobite, "random", games=2, opponent=text or 3),
+        lambda: leafwise.evaluate(trilobite, "random", games=2, opponent=opponent),
         lambda: leafwise.arena(trilobite, ["random", text], games=2),
         lambda: leafwise.units_of(trilobite, text),
         lambda: leafwise.reference(text),

@@ -297,7 +297,13 @@ class GridNetwork:
         """Returns the network as a leaf evaluator."""
         stage = features_of(self.game).stage
         return Evaluator(
-            name, compiled(self.game).value, self.weights, stage, scratch=SCRATCH, speed=Speed(cache_values=True)
+            name,
+            compiled(self.game).value,
+            self.weights,
+            stage,
+            scratch=SCRATCH,
+            speed=Speed(cache_values=True),
+            game=self.game,
         )
 
 

@@ -116,7 +116,7 @@ def leaf(
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module) and not _is_sb3(model):
         _check_module(game, model, values)
-    return Evaluator(described.name, None, batch=values, to_go=values.to_go, terminal="returns")
+    return Evaluator(described.name, None, batch=values, to_go=values.to_go, terminal="returns", game=game)
 
 
 def named_leaf(game: Game, name: str) -> Evaluator:

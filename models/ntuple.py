@@ -239,6 +239,7 @@ class NTupleNetwork:
             terminal="evaluate",
             scratch=SCRATCH,
             speed=Speed(prefetch=functions.prefetch, sibling_values=functions.sibling_values.get(self.shape.stage)),
+            game=self.game,
         )
 
 

@@ -395,6 +395,7 @@ class SparseNetwork:
             speed=Speed(cache_values=True),
             batch=self.batch,
             policy=functions.policy if self.head == "policy" else None,
+            game=self.game,
         )
 
 

@@ -127,6 +127,7 @@ def rollout(
         high=game.return_range[1],
         scratch=("stream", "actions", "rows", "P", *(f"tables.{name}" for name in game.scratch if score)),
         python_only=True,
+        game=game,
     )
 
 

@@ -213,3 +213,44 @@ def test_a_player_s_text_holds_the_options() -> None:
     assert batched.search.options.batched
     with one_line(r"player .*: expected 0 or 1 for pruning, got 'yes'"):
         player("search:lead,pruning=yes", GAME)
+
+
+def of_other_variants() -> list[tuple[str, dict[str, Any], Callable[[], Evaluator]]]:
+    """Returns games with options, and leaves of another variant or game."""
+    return [
+        ("trilobite", {"board": "7x6", "k": 4}, lambda: leafwise.load("trilobite")),
+        ("trilobite", {}, lambda: leafwise.load("trilobite7x6")),
+        ("cassis", {"n": 8}, lambda: leafwise.leaf("cassis", "learned")),
+        ("cassis", {"n": 8}, lambda: leafwise.leaf("cassis", "rollout:n=2")),
+        ("cassis", {"n": 8}, lambda: leafwise.leaf("cassis", lambda seen: np.zeros(len(seen)))),
+        ("trap", {"size": 5}, lambda: leafwise.score("trap", "reach_open")),
+        ("threes", {}, lambda: leafwise.load("trap")),
+    ]
+
+
+@pytest.mark.parametrize(("name", "options", "make"), of_other_variants())
+def test_a_leaf_of_another_variant_is_refused(
+    name: str, options: dict[str, Any], make: Callable[[], Evaluator]
+) -> None:
+    game, leaf = leafwise.game(name, **options), make()
+    with one_line(r"evaluator .*: expected one for leafwise.game\(.*\), got one for leafwise.game\(.*\)"):
+        leafwise.Search(game, leaf, depth=1)
+    with one_line("evaluator .*: expected one for "):
+        leafwise.Mcts(game, leaf, simulations=2)
+    with one_line("evaluator .*: expected one for "):
+        game.new(1).value(leaf)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "leaf"),
+    [
+        ("friday", {"level": 4}, "friday"),
+        ("friday", {"level": 4}, "pirates"),
+        ("trap", {"self_trap": "deferred"}, "trap"),
+    ],
+)
+def test_a_leaf_takes_variants_that_it_cannot_tell_apart(name: str, options: dict[str, Any], leaf: str) -> None:
+    game = leafwise.game(name, **options)
+    known = leafwise.leaf(leafwise.game(name), leaf)
+    state = game.new(1)
+    assert state.value(known) == state.value(leafwise.leaf(game, leaf))

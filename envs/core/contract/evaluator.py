@@ -102,6 +102,8 @@ class Evaluator:
     name."""
     units: Callable[[Game], Meaning | None] | None = field(default=None, repr=False, compare=False)
     """(a variant) -> what the values mean to people there; None if nothing is known."""
+    game: Game | None = field(default=None, repr=False, compare=False)
+    """The game and variant that it was made for; `Game.tables` raises ValueError for others. None: this is not checked."""
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):

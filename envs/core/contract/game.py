@@ -516,6 +516,16 @@ class Game:
         """Options that networks do not see: a model of one variant serves another that differs only in these."""
         return marked(self.options, "rule_only")
 
+    def takes_leaves_of(self, other: Game) -> bool:
+        """Whether a leaf of another variant can value positions of this one: they differ at most in `rule_options`."""
+        if self is other:
+            return True
+        free = dict.fromkeys(self.rule_options)
+        return self.module == other.module and {**values_of(self.options), **free} == {
+            **values_of(other.options),
+            **free,
+        }
+
     @cached_property
     def shared_tables(self) -> Any:
         """`T` as `make_tables` returns it, made once per variant. Only read it: it includes arrays that compiled code writes to."""
@@ -545,8 +555,11 @@ class Game:
     def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
         """Returns `T` with its own stop byte and scratch, and the evaluator's weights; large tables are shared.
 
-        `candidates` names the actions that searches consider; raises ValueError for an unknown name.
+        `candidates` names the actions that searches consider. Raises ValueError for an unknown name, and for an evaluator of
+        another game or variant, whose compiled code would read beyond the rows.
         """
+        if evaluator is not None and evaluator.game is not None and not self.takes_leaves_of(evaluator.game):
+            raise UserError(f"evaluator {evaluator.name!r}: expected one for {self!r}, got one for {evaluator.game!r}")
         leaf = () if evaluator is None else reduce(with_own_copy, evaluator.scratch, evaluator.weights)
         T = reduce(with_own_copy, self.scratch, self.shared_tables)
         T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
@@ -569,7 +582,7 @@ class Game:
         """Returns the hand-made evaluator `name` (default: the first); raises ValueError for an unknown name."""
         name = name or self.default_score
         need_among(name, self.scores, "a score", self.name)
-        return self.scores[name](self.options)
+        return replace(self.scores[name](self.options), game=self)
 
     def action(self, name: str | int) -> int:
         """Returns the id of an action, given by id or by any spelling of its name; raises ValueError if there is none."""

@@ -220,6 +220,8 @@ def lines(by_point: dict[Point, dict[str, Any]], config: Config) -> list[str]:
         "`MCTS` are Monte Carlo tree search, and the other rows are depth-limited search. No search sees hidden cards. The time",
         "limit is for each decision, and the column `measured, ms` has the mean time of a decision. Times are processor time.",
         f"Seeds are from {FIRST_SEED:,} on. To repeat a row at level N, run `leafwise eval` with the text of the last column.",
+        "This text has the number of games at level 1. A search can take longer than its limit, because it "
+        "looks at the clock only now and then.",
         "",
         "![The table as curves](strength.png)",
         "",

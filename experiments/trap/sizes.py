@@ -51,7 +51,9 @@ def page(config: Config, results: Results) -> list[str]:
         f"`{config.rival}`. Both search whole turns (a move and a throw), consider the same throws, and have the same "
         f"processor time per turn. Seeds are from "
         f"{config.first_seed:,} on; each seed is played from both seats. The results are those of the network. The number "
-        "after ± is half of a 95 % interval.",
+        "after ± is half of a 95 % interval. The share's "
+        "[interval](../../docs/explanation/strength.md#intervals) can be wider than "
+        "that of the Elo difference, because it is the wider of two kinds.",
         "",
         *points_table(results),
         "",

@@ -172,8 +172,8 @@ def card(path: Path, kind: Any) -> str:
         "",
         "## Training",
         "",
-        "With the present code, the first command trains such a network. The other commands made this file; each line "
-        "names the commit of its code.",
+        "The first command trains such a network with the present code. The other lines say how this file was made. Commands "
+        "of earlier code name its commit.",
         "",
         f"- present code: `{train_command(metadata)}`; the other options come from the game's "
         "[recipe](../../docs/terms.md#recipe)",

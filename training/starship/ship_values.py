@@ -89,14 +89,14 @@ class Config(RunOptions):
     exploration: Share = 0.08
     """Probability of a random placement instead of the network's."""
     core_temperature: Share = 0.0
-    """Temperature for the places of cockpit and reactor, in units of quality. With 0.01 a place that is 0.01 better is e
-    times as likely. 0: always the best place. The rotation of the cockpit is sampled before its place."""
+    """Temperature for the places of cockpit and reactor, in units of quality. With 0.01 a place that is 0.01 better is 2.7 times
+    (e times) as likely. 0: always the best place. The rotation of the cockpit is sampled before its place."""
     mirror_share: Share = 0.5
     """Share of the training ships that are mirrored, left and right exchanged."""
     td_lambda: Share = 0.8
     """Lambda of the targets: 0 uses only the maximum value at the next decision, 1 only the quality of the finished ship."""
     buffer_size: Annotated[int, Range(1, 1e8)] = 60_000
-    """Capacity of the replay buffer in states, after the part of the run with hand-made ships."""
+    """Capacity of the replay buffer, in states. It counts after the first part of the run, which trains on hand-made ships."""
     hidden: tuple[int, int, int] = (16, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 500

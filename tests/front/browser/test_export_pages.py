@@ -39,7 +39,7 @@ def test_ships_are_linked_from_the_first_page(window: PageMonitor) -> None:
     expect(page.locator(".ships a").first).to_have_attribute(
         "href", page.locator(".ships img").first.get_attribute("src")
     )
-    page.wait_for_function("document.querySelector('.ships img').naturalWidth > 0")
+    page.wait_for_function("() => document.querySelector('.ships img').naturalWidth > 0")
     assert window.fits()
 
 

@@ -202,8 +202,10 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         "",
         "Starship compares three [builders](../docs/terms.md#builder): "
         f"{', '.join(f'`{text}`' for text in SHIPS.values())}. The first has",
-        "the hand-made leaf. On other seeds its depth and width were the best among all settings that are not slower than the",
-        "second builder, which has the learned leaf. The third (`best of 170 hand-made ships`) needs no leaf. It knows all",
+        "the hand-made leaf. The second has the learned leaf. Depth and width of the first were chosen on "
+        "other seeds: they were the",
+        "best among the settings that are not slower than the second builder. The third (`best of 170 "
+        "hand-made ships`) needs no leaf. It knows all",
         "[requests](../docs/terms.md#request) beforehand, builds 170 ships by hand-made rules, and keeps the best.",
         "",
     ]  # fmt: skip

@@ -250,8 +250,8 @@ def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
         "" if old == len(with_intervals) else " The other intervals are Student's t intervals, or Wilson's for shares."
     )
     return [
-        f"{count} intervals are bootstrap intervals, which older versions of the study computed. Their single games or decisions "
-        f"were not kept, so newer intervals cannot be computed.{others}",
+        f"{count} intervals are bootstrap intervals, which older versions of the study computed. Newer intervals "
+        f"need the result of every game or decision, which older versions did not keep.{others}",
         "",
     ]
 

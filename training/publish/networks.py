@@ -92,7 +92,9 @@ class GamesKind:
         """Returns what the model is."""
         layers, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
         return [
-            f"The network has a sparse first layer. Widths of the layers: {layers}. Size of the file: {size:.2f} MB."
+            "The input of the network is a list of active [features](../../docs/terms.md#feature). Widths of "
+            f"the layers: {layers}. "
+            f"Size of the file: {size:.2f} MB."
         ]
 
     def made(self, metadata: Json) -> list[str]:
@@ -208,16 +210,14 @@ class SolverKind(GamesKind):
                 f"`python -m leafwise.experiments.{metadata['game']}.{page}` repeats the study.",
             ]
         low, high = first["plies"]
-        players = "players who choose at random"
+        players = "chose at random"
         if first["ahead"]:
-            players = (
-                f"players who see wins and losses {first['ahead']} decisions ahead, and otherwise choose at random"
-            )
+            players = f"saw wins and losses {first['ahead']} decisions ahead, and otherwise chose at random"
         lines = [
             "A [critical position](../../docs/terms.md#critical-position) has right and wrong actions. A wrong action makes the",
             "result worse under perfect play. The table shows how often a search chooses a right action in "
             f"{first['positions']} critical positions,",
-            f"with Wilson's 95 % intervals. The positions come after {low} to {high} actions of {players}.",
+            f"with Wilson's 95 % intervals. Before each position {low} to {high} actions were played; the players {players}.",
             "",
             f"| search depth | network | hand-made score `{metadata['hand_made']}` |",
             "|---|---|---|",

@@ -244,7 +244,7 @@ def report(config: Config, positions: list[PositionRow], results: Results) -> No
         "A position is critical if some legal move keeps the game's value and another does not. Intervals are 95 % intervals.",
         f"The exact solver makes no error, and is the strongest player of the package{spent}.",
         "",
-        "Played positions come from games of two searches without a leaf. Random positions come after random moves.",
+        "Played positions come from games of two searches that see only wins and losses. Random positions come after random moves.",
         "In the first two tables each column from `all` on is a group of positions, with their number in brackets. Under perfect",
         "play the player to move wins in the group `won`, and the group `drawn` ends in a draw. In `one keeping move` only one",
         "move keeps the value. Plies are the moves before the position.",

@@ -112,7 +112,7 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "other builder is that of the first row. In the second table the column `over` names it. The column `valid` has",
         "the share of valid ships, and `both valid` has the gain for the ships that are valid with both builders. "
         "The columns",
-        "`thrust` to `skin` are the means of the six terms of the quality over valid ships. `s/ship` is processor time in seconds.",
+        "`thrust` to `skin` have the six terms of the quality, as means over valid ships. `s/ship` is processor time in seconds.",
         "",
         "The third and the fourth table show how varied the valid ships are. The third has the entropy, in bits, of the",
         "cockpit's rotation, of the reactor's place, and of both together. In brackets is the ratio to the first builder. In",

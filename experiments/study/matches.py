@@ -145,6 +145,13 @@ def play(
         )
 
 
+POINTS_LEGEND = (
+    "The number after ± is half of a 95 % interval. The share's [interval](../../docs/explanation/strength.md#intervals) is the "
+    "wider of two kinds. So it can be more cautious than the interval of the Elo difference."
+)
+"""What a page of one folder says about the intervals of `points_table`."""
+
+
 def points_table(results: Mapping[str, KeptMatch]) -> list[str]:
     """Returns the table of matches between two players."""
     rows = []

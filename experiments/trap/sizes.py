@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from leafwise.envs.registry import game
 from leafwise.experiments.study import DistributedStudy, Results, command
-from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
+from leafwise.experiments.study.matches import POINTS_LEGEND, Match, MatchStudy, network_of, points_table
 from leafwise.experiments.trap.turns import whole_turns
 
 
@@ -50,10 +50,8 @@ def page(config: Config, results: Results) -> list[str]:
         f"For each size of the board, the network in the package plays against the hand-made [leaf](../../docs/terms.md#leaf) "
         f"`{config.rival}`. Both search whole turns (a move and a throw), consider the same throws, and have the same "
         f"processor time per turn. Seeds are from "
-        f"{config.first_seed:,} on; each seed is played from both seats. The results are those of the network. The number "
-        "after ± is half of a 95 % interval. The share's "
-        "[interval](../../docs/explanation/strength.md#intervals) can be wider than "
-        "that of the Elo difference, because it is the wider of two kinds.",
+        f"{config.first_seed:,} on; each seed is played from both seats. The results are those of the network. "
+        f"{POINTS_LEGEND}",
         "",
         *points_table(results),
         "",

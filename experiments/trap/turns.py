@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game
 from leafwise.experiments.study import DistributedStudy, Results, command
-from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
+from leafwise.experiments.study.matches import POINTS_LEGEND, Match, MatchStudy, network_of, points_table
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,8 @@ def page(config: Config, results: Results) -> list[str]:
         "[candidates](../../docs/terms.md#candidates) `near+traps`), and stop after a throw that lands on an unlikely cell.",
         "",
         f"Times are processor time per turn. Seeds are from {config.first_seed:,} on; each seed is played from both seats. "
-        "The options of the searches were chosen on seeds below 900,000. The results are those of the network. The number "
-        "after ± is half of a 95 % interval. The share's "
-        "[interval](../../docs/explanation/strength.md#intervals) is the wider of two "
-        "kinds. So it can be more cautious than the interval of the Elo difference.",
+        "The options of the searches were chosen on seeds below 900,000. The results are those of the network. "
+        f"{POINTS_LEGEND}",
         "",
         *points_table(results),
         "",

@@ -233,6 +233,7 @@ WRONG = {
     "play threes --seconds -1": "expected --seconds of 0 to",
     "record threes --out game.png": "expected a file name that ends with .gif",
     "record threes --out /no/such/game.gif": "expected a file in a writable folder",
+    "record threes --number 3": "expected --game with --number, got --number 3 alone",
     "record threes --width 3": "expected --width of 32 to 2,000, got 3",
     "bench threes foo": "expected a part among start, envs, search, models, training, got 'foo'",
     "bench threes --seconds 0": "expected --seconds above 0",

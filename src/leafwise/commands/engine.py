@@ -71,7 +71,8 @@ class ProtocolServer:
                 request = None
             if not isinstance(request, dict):
                 raise UserError(f"expected a line with a JSON object, got {line.strip()[:80]!r}")
-            what = str(request.get("ask"))
+            if (what := request.get("ask")) is None:
+                raise UserError(f"expected ask among {', '.join(REQUESTS)}, got none")
             need_among(what, REQUESTS, "ask")
             if what in ("stop", "quit"):
                 self.stop()

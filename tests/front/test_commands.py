@@ -235,6 +235,7 @@ WRONG = {
     "record threes --out /no/such/game.gif": "expected a file in a writable folder",
     "record threes --number 3": "expected --game with --number, got --number 3 alone",
     "record threes --width 3": "expected --width of 32 to 2,000, got 3",
+    "engine nosuch": "expected a player that begins with random, best, greedy,",
     "bench threes foo": "expected a part among start, envs, search, models, training, got 'foo'",
     "bench threes --seconds 0": "expected --seconds above 0",
     "train foo": "expected a game among threes, got 'foo'",

@@ -203,6 +203,9 @@ def limited(text: str, limits: Mapping[str, float], game: Game) -> tuple[str, fl
 @command(Config)
 def main(config: Config) -> None:
     """Runs the command."""
+    from leafwise.models.players import check_kind
+
+    check_kind(config.player)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # other output is not an answer
     engine = ProtocolServer(config, answers)

@@ -240,6 +240,8 @@ WRONG = {
     "bench threes --seconds 0": "expected --seconds above 0",
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected a method among ntuple-td, ",
+    "train threes --metod x": "expected known arguments, got '--metod x'; perhaps --method",
+    "train threes --hnt=plus": "expected known arguments, got '--hnt=plus'; perhaps --hint",
     "train threes --method": "expected a value after --method, got nothing",
     "train threes --bonus-p x": "expected FLOAT for --bonus-p, got 'x'",
     "train threes --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",

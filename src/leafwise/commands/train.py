@@ -53,6 +53,8 @@ Examples:
 
 usage: leafwise train {name} [--method METHOD] [OPTIONS]
 """
+OTHER_FLAGS = ("--method", "--config", "--no-recipe", "--seeds")
+"""Options that are not those of a method."""
 MOST_SEEDS = 1000
 SUMMARY_GAMES = 100
 """Games of each run in the summary of `--seeds`."""
@@ -117,7 +119,8 @@ def requested_run(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
         paragraphs(f"{name.capitalize()}'s recipe sets these options unless you give them: {added or 'none'}."),
         *help_of_game(Method, [name]),
     ]
-    return chosen, *parse_options(chosen.options, rest, f"leafwise train {name} --method {chosen.name}", more)
+    flags = [*OTHER_FLAGS, *map(flag_of, option_types(name))]
+    return chosen, *parse_options(chosen.options, rest, f"leafwise train {name} --method {chosen.name}", more, flags)
 
 
 class SeededRuns(NamedTuple):

@@ -559,6 +559,8 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     assert board == f"tensorboard --logdir {run}"
     assert shell(f"eval threes greedy:{run} --games 2 --json").json["games"] == 2
     assert "expected a new run folder" in shell(f"train threes {options}").error
+    other = shell(f"train threes {options} --resume --method dqn").refusal
+    assert other == "error: resume: expected --method ntuple-td as before, got dqn"
 
 
 def test_options_of_a_game_its_variant_and_of_a_command() -> None:

@@ -365,7 +365,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         words = []
     try:
         if kind == "mcts":
-            options = read_options(words, MCTS_OPTIONS)
+            options = read_options(words, MCTS_OPTIONS, OPTIONS if text.startswith(BEST) else ())
             if (prior := options.get("prior", "values")) not in PRIORS:
                 options["prior"] = policy(game, prior.strip("\"'"))
             return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **options), text)

@@ -51,8 +51,9 @@ def test_the_best_player_of_some_games_is_a_tree_search_unless_told_a_depth() ->
     assert (who.search.simulations, who.search.evaluator.name) == (threes.search.simulations, "threes")
     assert isinstance(by_depth, SearchPlayer)
     assert (by_depth.search.depth, by_depth.search.evaluator.name) == (2, "threes")
-    with one_line(r"^player 'best:depht=2': expected options among simulations, "):
-        player("best:depht=2", threes)
+    expected = r"^player 'best:dept=2': expected options among simulations, .*, or with depth among depth, .*; perhaps 'depth'$"
+    with one_line(expected):
+        player("best:dept=2", threes)
 
 
 def test_wrong_levels() -> None:

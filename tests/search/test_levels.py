@@ -56,6 +56,14 @@ def test_the_best_player_of_some_games_is_a_tree_search_unless_told_a_depth() ->
         player("best:dept=2", threes)
 
 
+@pytest.mark.parametrize(
+    "text", ["search:,depth=1", 'search:"",depth=1', "best:", "greedy:", "mcts:,seconds=1", "rollout:"]
+)
+def test_a_leaf_without_a_name(text: str) -> None:
+    with one_line(f"^player {text!r}: expected a leaf or an option after [a-z]*:, got none$"):
+        player(text, leafwise.game("threes"))
+
+
 def test_wrong_levels() -> None:
     with one_line(r"^player 'level:silly': expected level among easy, medium, hard, best, got 'silly'$"):
         player("level:silly", leafwise.game("cassis"))

@@ -196,8 +196,9 @@ def study(config: Config) -> None:
         each = ", ".join(f"{seconds:.2f}" for seconds in answers)
         parts += section(
             "The first answer",
-            f"In Connect Four the first answer came {median(answers):.2f} s after the page was opened. This time is the median "
-            f"of {len(answers)} browsers ({each}), and includes {PACE:g} s for the search. The caches of the browsers were empty.",
+            f"In Connect Four the first answer of the search came {median(answers):.2f} s after the page was opened. "
+            f"This time is the median of {len(answers)} browsers ({each}), and includes {PACE:g} s for the search. "
+            "The caches of the browsers were empty.",
         )
     write_page(config, "pages.md", signed(config, [*INTRODUCTION, "", *parts]))
 

@@ -84,9 +84,9 @@ class Search(BaseSearch):
                 bounds.
             deepening: Also without `seconds`, searches depth 1, then 2, and so on. Each depth orders the actions of the
                 next.
-            cutoff: The leaf values decisions that chance reaches with a smaller probability than this; 0: no cutoff.
+            cutoff: Decisions that chance reaches with a smaller probability than this get the leaf's value; 0: no cutoff.
             nodes: Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
-            rare: The leaf values outcomes whose probability at their chance node is smaller than this; 0: none.
+            rare: Outcomes whose probability at their chance node is smaller than this get the leaf's value; 0: none.
             width: Maximum number of actions searched at a decision: those with the best one-ply values. Default: no
                 limit.
             candidates: Name of the set of actions considered, among `game.search.candidates`; default: all legal

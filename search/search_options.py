@@ -152,7 +152,7 @@ class SearchOptions(BaseOptions):
     Off by default, because one-ply values order the actions of most games well enough.
     """
     cutoff: Annotated[float, Range(0, 1, below=True)] = option(0.0, exact=False)
-    """The leaf values decisions that chance reaches with a smaller probability than this; 0: no cutoff."""
+    """Decisions that chance reaches with a smaller probability than this get the leaf's value; 0: no cutoff."""
     nodes: Annotated[int | None, Range(0, MAX_NODES)] = option(None, exact=False)
     """Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
 
@@ -161,7 +161,7 @@ class SearchOptions(BaseOptions):
     with `seconds` or `cutoff` no limit.
     """
     rare: Annotated[float, Range(0, 1)] = option(0.0, exact=False)
-    """The leaf values outcomes whose probability at their chance node is smaller than this; 0: none."""
+    """Outcomes whose probability at their chance node is smaller than this get the leaf's value; 0: none."""
     width: Annotated[int | None, Range(1, NEVER)] = option(None, exact=False)
     """Maximum number of actions searched at a decision: those with the best one-ply values. Default: no limit.
 
@@ -391,7 +391,7 @@ class MctsOptions(BaseOptions):
     exploration: Annotated[float, Range(0, MAX_EXPLORATION)] = option(2.5)
     """The exploration constant of PUCT, in units of `scale`."""
     scale: Annotated[str, OneOf(SCALES)] = option("spread")
-    """Unit of exploration: "spread" (of simulations around the mean of their action) or "span" (of all values seen).
+    """Unit of exploration: "spread" (of the values of simulations around their action's mean) or "span" (of all values seen).
 
     The spread is the root mean square, over the tree, of the distance from a simulation's value to the mean of its action. With it
     one constant fits games whose actions differ much or little, with chance or without; KataGo's "dynamic variance-scaled cPUCT"

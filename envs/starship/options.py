@@ -42,8 +42,8 @@ ABOUT = About(
         "these parts reach the target of the stage. The points of each part are in `leafwise.envs.starship.catalogue.PARTS`."
     ),
     ends=(
-        "The game ends after the last request. It also ends when no further part of a stage fits, if the parts placed in this "
-        "stage have fewer points than the stage needs at least."
+        "The game ends after the last request. It also ends when no further part of a stage fits and the parts placed in this "
+        "stage have fewer points than the minimum of the stage."
     ),
     rewards={
         "score": "how much the placed part changes the quality of the unfinished ship",
@@ -58,8 +58,8 @@ ABOUT = About(
             "`preset`"
         ),
         "hull": (
-            'your own hull, not a random one: as rows of "." (hull) and " " (space), as an array of booleans, one '
-            "for each cell of the grid, or as the path of a file with such rows"
+            'your own hull, instead of a random one: rows of "." (hull) and " " (space), the path of a file with such rows, '
+            "or an array with one boolean for each cell of the grid"
         ),
         "targets": (
             'what the ship must have to be valid, as a mapping with any of these entries: `{"thrust": 40, "seats": 48, '

@@ -126,7 +126,7 @@ def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             ),
             Labels(
                 tuple(f"{tile} shown" for tile in ("1", "2", "3", "+", "white")),
-                "1 everywhere if this is the next tile shown",
+                "1 everywhere if this is the next tile shown; `+` is a bonus tile, `white` a 3 or a bonus tile",
             ),
             Labels(
                 tuple(f"bonus {tile}" for tile in CELLS.names[LEAST_BONUS:]),

@@ -748,8 +748,8 @@ class TurnSearch:
             width: maximum number of pairs (a move and a throw) that are searched at a turn. Default: no limit.
             late_from: the search tries the most promising pairs first. From the pair with this number on, it first searches one
                 turn less deep; None: never.
-            known_from: a miss takes its value from the transposition table, if that has the position and at least this number of
-                turns is left to search; None: never.
+            known_from: after a miss, the search takes the value of the position from the transposition table, if it is there.
+                It does so only where at least this number of turns is left to search. None: never.
             gain: estimate of what the best throw adds to the value of a move. The search uses this estimate until
                 it values the throws. With 2 it values all throws at once.
             candidates: the throws considered. "near": those at free cells beside the opponent. "near+traps": also those at traps

@@ -41,8 +41,8 @@ HEAD = """# Friday: hand-made players
 
 The players choose at random, by a search with a hand-made [leaf](../../docs/terms.md#leaf) (`life`, `deck`, `blend`, `trade` or
 `pirates`), or by the search of the public engine Fridai, which looks at `states` positions. Only the players with
-`info=clairvoyant` know the order of the hidden cards, as the engine itself does. Their games start with 22 life, and they
-play only in this study.
+`info=clairvoyant` know the order of the hidden cards, as the original engine does. Their games start with 22 life,
+and have no command in the last column.
 
 The final score is counted by the rule booklet, also in lost games. The columns yellow, red and pirates have the share of games
 that reached this [phase](../../docs/terms.md#phase). Each column with 95 % intervals belongs to the column on its left: Wilson's

@@ -201,7 +201,7 @@ def separation_line(results: dict[str, Any], kind: str) -> str:
         learned, *others = (results[f"{kind}, level {level}, {name}"] for name in LEAVES)
         (yes if learned["ci_low"] > max(other["ci_high"] for other in others) else no).append(str(level))
     levels = ", ".join(yes) or "none"
-    line = f"At these levels the interval of the learned leaf lies above the intervals of all other leaves: {levels}"
+    line = f"The interval of the learned leaf lies above the intervals of all other leaves at these levels: {levels}"
     return line + (f". At the others it does not: {', '.join(no)}." if no else ".")
 
 

@@ -644,7 +644,7 @@ def write(study: Study, results: Results) -> None:
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
         "# Training methods at equal processor time", "",
-        "This study trains each method in every game that the method supports, with the options of the game's",
+        "This study runs each method in every game that the method supports, with the options of the game's",
         "[recipe](../../docs/terms.md#recipe) if there is one. After training we measure the network as the",
         "[leaf](../../docs/terms.md#leaf) of a search, at depth 1 and at depth 2. The games have seeds from 2,000,000 on, and",
         "intervals are 95 % intervals. Two-player games have random openings, and each opening is played from both seats. The",
@@ -657,10 +657,10 @@ def write(study: Study, results: Results) -> None:
         "- `MB` is the memory of the run.",
         "- `policy alone` has the results of the network's policy without a search.",
         "",
-        "DQN and PPO of Stable-Baselines3 (SB3) have their default options, with one exception. In Starship DQN's replay",
-        "buffer is smaller, so that it fits into 4 GB. [Another page](learners.md) measures MaskablePPO of sb3-contrib.",
+        "DQN and PPO of Stable-Baselines3 (SB3) have their default options, with one exception. In Starship the replay",
+        "buffer of DQN is smaller, so that it fits into 4 GB. [Another page](learners.md) measures MaskablePPO of sb3-contrib.",
         "",
-        "Below each table are the training commands of its rows, in the same order. To repeat a row with its games, add",
+        "Below each table are the training commands of its rows, in the same order. To repeat a row, add",
         "`--games`, `--ways` and `--minutes` to the last command of this page, with the game, the way and the minutes of the",
         "row. For `its recipe` add `--minutes 0`. Tables with several training seeds also need `--seeds`.",
         "",

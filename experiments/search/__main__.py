@@ -124,8 +124,8 @@ def report(config: Config, results: Results) -> None:
         "the mean score in Threes, the share of games won in Friday, and the mean [quality](../../docs/terms.md#quality) in "
         "Starship.",
         f"Two-player games begin with random moves ({openings}). Each opening is played from both seats.", "",
-        "Both searches first value every action of a decision once, even if this takes longer than the time limit. In Starship it",
-        "takes more than 1 ms if a part has hundreds of possible places.", "",
+        "Both searches first value every action of a decision once, even if this takes longer than the time limit. In Starship",
+        "these first values alone take more than 1 ms if a part has hundreds of possible places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
     ]  # fmt: skip
     write_page(whole, "search.md", signed(whole, lines))

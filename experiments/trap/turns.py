@@ -72,8 +72,8 @@ def page(config: Config, results: Results) -> list[str]:
         f"Times are processor time per turn. Seeds are from {config.first_seed:,} on; each seed is played from both seats. "
         "The options of the searches were chosen on seeds below 900,000. The results are those of the network. The number "
         "after ± is half of a 95 % interval. The share's "
-        "[interval](../../docs/explanation/strength.md#intervals) can be wider than "
-        "that of the Elo difference, because it is the wider of two kinds.",
+        "[interval](../../docs/explanation/strength.md#intervals) is the wider of two "
+        "kinds. So it can be more cautious than the interval of the Elo difference.",
         "",
         *points_table(results),
         "",

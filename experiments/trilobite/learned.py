@@ -172,7 +172,7 @@ def play_large(config: Config, results: Results) -> list[str]:
         "## 7x6: games against the hand-made leaf `lines`", "",
         f"The first {low} to {high} moves of a game are random. An opening is used in two cases: perfect play "
         "then leads to a draw, "
-        "or if only one",
+        "or only one",
         "move keeps the exact value. Both players play each opening from both seats. Shares and Elo differences are those of "
         "the learned leaf.", "",
         *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",

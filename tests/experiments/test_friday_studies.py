@@ -72,7 +72,7 @@ def test_it_tells_where_intervals_lie_apart_and_players_their_limits() -> None:
         results |= {f"1 ms, level {level}, {n}": {"ci_low": 0.1 * level, "ci_high": 0.25} for n in learned.LEAVES}
     sentence = learned.separation_line(results, "1 ms")
     assert sentence == (
-        "At these levels the interval of the learned leaf lies above the intervals of all other leaves: 3, 4. "
+        "The interval of the learned leaf lies above the intervals of all other leaves at these levels: 3, 4. "
         "At the others it does not: 1, 2."
     )
     texts = (f"search:pirates,{learned.limit(kind, 100)}" for kind in ("depth 2", "10 ms"))

@@ -105,7 +105,7 @@ class Config(ActorOptions):
     """Depth of the search with the target network, which gives a target to every action. 1: the best value after each outcome of
     chance, averaged over the outcomes. 0: no search; only the played action has a target, from the state that followed."""
     rare: Share = 0.0
-    """The leaf values outcomes of chance whose probability is smaller than this; 0: none."""
+    """Outcomes of chance whose probability is smaller than this get the leaf's value; 0: none."""
     nodes: Limit = 0
     """Maximum number of decisions that a search visits (0: no limit)."""
     candidates: str = ""

@@ -98,7 +98,7 @@ class Config(IterationOptions):
     nodes: Limit = 0
     """Maximum number of decisions that a search visits (0: no limit). It is useful in games with turns of many actions."""
     rare: Share = 0.0
-    """The leaf values outcomes of chance whose probability is smaller than this; 0: none."""
+    """Outcomes of chance whose probability is smaller than this get the leaf's value; 0: none."""
     candidates: str = ""
     """Set of actions that searches consider: one of the game's sets of candidates (default: all legal actions)."""
     guide: str = ""

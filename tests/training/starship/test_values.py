@@ -96,7 +96,18 @@ def test_compiled_values_equal_those_of_torch(run: Path) -> None:
 
 def test_a_ship_is_built_from_the_shell(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "ship.json"
-    words = ["gen", "--preset", "scout", "--seed", "5", "--builder", f"build:'{run}',depth=1", "--json", str(path)]
+    words = [
+        "gen",
+        "--preset",
+        "scout",
+        "--seed",
+        "5",
+        "--builder",
+        f"build:'{run}',depth=1",
+        "--json",
+        str(path),
+        "--overwrite",
+    ]
     assert ship_main(words) == 0
     ship = read(path)
     assert not check(ship)

@@ -13,14 +13,17 @@ from leafwise.envs.core.contract.game import Game, Programs
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.play.players import split
 from leafwise.envs.core.play.program import PROGRAM
+from leafwise.envs.registry import game, games
 from leafwise.models.files import best_leaf, exists, load_network, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.sb3 import PolicyPlayer, files_of, load
 from leafwise.models.sparse import WITH_ACTIONS
 from leafwise.search.mcts import PRIORS, Policy
-from leafwise.search.players import Player
+from leafwise.search.players import BEST, LEVEL, Player
 from leafwise.search.players import player as named
 
+KINDS = ("random", BEST, "greedy", "search", "mcts", "rollout", LEVEL, PROGRAM, "sb3")
+"""How the texts of players for any game begin."""
 TEMPERATURE = 0.2
 """Divides action values, scaled to 0 to 1 at each position, in the softmax that makes them a prior; see `Mcts`."""
 
@@ -39,6 +42,13 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
         who.by_name = text, game
         return who
     return named(text, game, seed, named_leaf, policy)
+
+
+def check_kind(text: str) -> None:
+    """Raises ValueError for a text that begins like a player of no game. The rest is checked once the game is known."""
+    kind = text.strip().partition(":")[0]
+    if kind not in KINDS and not any(kind in game(name).ais for name in games()):
+        raise UserError(f"expected a player that begins with {', '.join(KINDS)} or a game's own, got {text!r}")
 
 
 def runs_code(text: str, game: Game) -> bool:

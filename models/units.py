@@ -21,7 +21,7 @@ import numpy as np
 from leafwise.envs.core.check.rule_caller import is_same_definition
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.fields import marked
 from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import as_game
@@ -66,6 +66,9 @@ class Units:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise UserError(f"units: expected a name, got {self.name!r:.80}")
+        for given in (self.values, self.meanings):
+            if not isinstance(given, (tuple, list)):
+                raise UserError(f"units: expected a tuple of numbers, got {short(repr(given))}")
         numbers = [*self.values, *self.meanings, self.error]
         if not all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers) or not self.values:
             raise UserError(f"units: expected finite numbers, got {numbers[:6]!r}")

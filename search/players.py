@@ -325,6 +325,9 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
             return level_player(game, rest, seed, text, lambda: player(BEST, game, seed, leaf))
         except UserError as problem:
             raise UserError(f"player {text!r}: {problem}") from None
+    is_search = kind in (BEST, "greedy", "search", "mcts", "rollout") or isinstance(game.ais.get(kind), OwnSearch)
+    if is_search and ":" in text and not rest.partition(",")[0].strip("\"' "):
+        raise UserError(f"player {text!r}: expected a leaf or an option after {kind}:, got none")
     if kind == BEST:
         by_depth = game.search.best == "mcts" and any(word.startswith("depth=") for word in words)
         kind, words = "search" if by_depth else game.search.best, [BEST, *words]
@@ -365,7 +368,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         words = []
     try:
         if kind == "mcts":
-            options = read_options(words, MCTS_OPTIONS)
+            options = read_options(words, MCTS_OPTIONS, OPTIONS if text.startswith(BEST) else ())
             if (prior := options.get("prior", "values")) not in PRIORS:
                 options["prior"] = policy(game, prior.strip("\"'"))
             return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **options), text)

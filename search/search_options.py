@@ -12,7 +12,7 @@ import numpy as np
 from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import MAX_DEPTH, Game
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
 from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_ALWAYS, WORTHS
@@ -69,13 +69,20 @@ def readers(options: type[BaseOptions]) -> dict[str, Callable[[str], Any]]:
     return {one.name: READERS[types[one.name].partition(" ")[0]] for one in fields(options) if one.metadata["in_text"]}
 
 
-def read_options(words: Iterable[str], known: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
-    """Parses words like `depth=3` by the functions of `known`; raises ValueError for unknown options and wrong values."""
+def read_options(
+    words: Iterable[str], known: Mapping[str, Callable[[str], Any]], with_depth: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Parses words like `depth=3` by the functions of `known`; raises ValueError for unknown options and wrong values.
+
+    `with_depth` are options that could be given together with a depth.
+    """
+    others = f", or with depth among {', '.join(with_depth)}" if with_depth else ""
     options: dict[str, Any] = {}
     for word in words:
         option, equals, value = word.partition("=")
         if not equals or option not in known:
-            raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
+            near = perhaps(option, [*known, *with_depth])
+            raise UserError(f"expected options among {', '.join(known)}{others}, got {word!r}{near}")
         try:
             options[option] = known[option](value)
         except (ValueError, KeyError):

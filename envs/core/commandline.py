@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, TypeVar
 
-from leafwise.envs.core.errors import UserError, print_error
+from leafwise.envs.core.errors import UserError, perhaps, print_error
 from leafwise.envs.core.option_help import help_of, is_flat
 
 C = TypeVar("C")
@@ -99,12 +99,14 @@ def parse(
     description: str | None = None,
     default: C | None = None,
     more_help: Sequence[str] = (),
+    other_flags: Sequence[str] = (),
 ) -> C:
     """Returns a `config_class` filled from arguments; its docstrings are the help.
 
     `description` replaces the class's docstring, the values of `default` those of the class; `more_help` is printed below the
-    options. A class may have `markers` of tyro, which then writes its help. Exits with status 0 after `--help`, and with status
-    2 after one line on standard error for wrong arguments.
+    options. `other_flags` are options that the caller took out before; a wrong option may be meant as one. A class may have
+    `markers` of tyro, which then writes its help. Exits with status 0 after `--help`, and with status 2 after one line on standard
+    error for wrong arguments.
     """
     if not {"-h", "--help"}.isdisjoint(arguments) and is_flat(config_class):
         with quiet_when_unread():
@@ -126,12 +128,12 @@ def parse(
             )
     except SystemExit as exit:
         if exit.code not in (0, None, UNREAD):
-            print_error(f"{one_line(printed.getvalue())} (see {prog} --help)")
+            print_error(f"{one_line(printed.getvalue(), other_flags)} (see {prog} --help)")
         raise
 
 
-def one_line(box: str) -> str:
-    """Shortens tyro's framed message to what was expected and what came."""
+def one_line(box: str, other_flags: Sequence[str] = ()) -> str:
+    """Shortens tyro's framed message to what was expected and what came; a wrong option may be meant as one of `other_flags`."""
     lines = [line.strip(" │") for line in box.splitlines()]
     rules = [k for k, line in enumerate(lines) if re.match("[─╭├╰]|[-+]-{2}|-+$", line)]
     ends = [*rules, len(lines)]
@@ -149,7 +151,6 @@ def one_line(box: str) -> str:
         return f"expected a value after {wrong[1]}, got nothing"
     if wrong := re.match(r"Unrecognized options: (.*)", body):
         near = re.search(r"Perhaps you meant: .*?(--\S+)", whole)
-        return f"expected known arguments, got {wrong[1].replace(', ', ' ')!r}" + (
-            f"; perhaps {near[1]}" if near else ""
-        )
+        meant = f"; perhaps {near[1]}" if near else perhaps(re.split("[ ,=]", wrong[1])[0], other_flags)
+        return f"expected known arguments, got {wrong[1].replace(', ', ' ')!r}" + meant.replace("'", "")
     return body[:1].lower() + body[1:]

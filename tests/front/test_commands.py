@@ -233,11 +233,15 @@ WRONG = {
     "play threes --seconds -1": "expected --seconds of 0 to",
     "record threes --out game.png": "expected a file name that ends with .gif",
     "record threes --out /no/such/game.gif": "expected a file in a writable folder",
+    "record threes --number 3": "expected --game with --number, got --number 3 alone",
     "record threes --width 3": "expected --width of 32 to 2,000, got 3",
+    "engine nosuch": "expected a player that begins with random, best, greedy,",
     "bench threes foo": "expected a part among start, envs, search, models, training, got 'foo'",
     "bench threes --seconds 0": "expected --seconds above 0",
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected a method among ntuple-td, ",
+    "train threes --metod x": "expected known arguments, got '--metod x'; perhaps --method",
+    "train threes --hnt=plus": "expected known arguments, got '--hnt=plus'; perhaps --hint",
     "train threes --method": "expected a value after --method, got nothing",
     "train threes --bonus-p x": "expected FLOAT for --bonus-p, got 'x'",
     "train threes --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",
@@ -555,6 +559,8 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     assert board == f"tensorboard --logdir {run}"
     assert shell(f"eval threes greedy:{run} --games 2 --json").json["games"] == 2
     assert "expected a new run folder" in shell(f"train threes {options}").error
+    other = shell(f"train threes {options} --resume --method dqn").refusal
+    assert other == "error: resume: expected --method ntuple-td as before, got dqn"
 
 
 def test_options_of_a_game_its_variant_and_of_a_command() -> None:

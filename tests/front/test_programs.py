@@ -47,6 +47,7 @@ def test_an_engine_says_who_it_is_plays_and_refuses_in_one_line() -> None:
         "no JSON",
         '{"x": "' + "x" * (1 << 20) + '"}',
         {"ask": "think"},
+        {"protocol": 1},
         {"ask": "hello", "protocol": 2},
         GO,
     ]
@@ -69,7 +70,8 @@ def test_an_engine_says_who_it_is_plays_and_refuses_in_one_line() -> None:
     errors = [one["error"] for one in replies[1 : 1 + len(wrong)]]
     expected = [
         "a line with a JSON object, got b'[1]'", "a line with a JSON object, got b'no JSON'", "a line of at most 1,048,576 bytes",
-        "ask among hello, new, position, go, stop, quit, got 'think'", "version 1 of the protocol, got 2", "a decision",
+        "ask among hello, new, position, go, stop, quit, got 'think'",
+        "ask among hello, new, position, go, stop, quit, got none", "version 1 of the protocol, got 2", "a decision",
         "a game among", "k", "a game before its positions",
     ]  # fmt: skip
     assert [

@@ -67,8 +67,11 @@ def test_compare_has_all_runs_play_the_same_games(shell: Shell, tmp_path: Path) 
     assert result["pairs"][0]["probability"] == [0.5, 0.5, 0.5]
     assert picture.read_bytes().startswith(b"\x89PNG")
     out = shell("compare", *sets, *words).out
+    assert out.startswith("dice: random against random, 20 games a run")
     assert f"{sets[0]} is better than {sets[1]} with probability 0.50 (0.50 to 0.50): no significant difference" in out
     assert "a plain bootstrap over the runs of one game" in out
+    refused = shell("compare", *sets, "--picture", "c.xyz").refusal
+    assert refused == "error: expected a file name that ends with .png for --picture, got 'c.xyz'"
     kept(tmp_path / "b" / "sim", 'game = "cassis"\n')
     assert (
         "expected sets of runs that learned the same games, got leafwise.game('dice') and"

@@ -15,6 +15,7 @@ import pytest
 from front.console import shows
 from front.web_server import LOOPBACK, serving
 
+from leafwise.models.players import KINDS
 from leafwise.web import guard, server
 from leafwise.web.requests import JOBS
 from leafwise.web.workers import WorkerPool
@@ -281,5 +282,9 @@ def test_wrong_options_are_one_line(shell):
         (("--workers", "99"), "expected --workers of 0 to 64, got 99"),
         (("--phone", "--host", "::1"), "expected --phone or --host, got both"),
         (("--runs", "none/there"), "expected a folder with --runs, got 'none/there'"),
+        (
+            ("--player", "mine=nosuch"),
+            f"expected a player that begins with {', '.join(KINDS)} or a game's own, got 'nosuch'",
+        ),
     ):
         assert shell("web --no-open", *words).refusal == f"error: {message}"

@@ -143,3 +143,10 @@ def test_numbers_as_people_read_them() -> None:
 def test_what_is_no_map_is_refused(values: tuple[float, ...], meanings: tuple[float, ...]) -> None:
     with one_line(r"^units: expected "):
         Units("x", values, meanings, 0.0)
+
+
+@pytest.mark.parametrize("wrong", [None, 1.0, np.zeros(2)])
+def test_units_of_no_tuples_are_refused(wrong: Any) -> None:
+    for values, meanings in ((wrong, (0.0, 1.0)), ((0.0, 1.0), wrong)):
+        with one_line(r"^units: expected a tuple of numbers, got "):
+            Units("points", values, meanings, 0.0)

@@ -51,8 +51,17 @@ def test_the_best_player_of_some_games_is_a_tree_search_unless_told_a_depth() ->
     assert (who.search.simulations, who.search.evaluator.name) == (threes.search.simulations, "threes")
     assert isinstance(by_depth, SearchPlayer)
     assert (by_depth.search.depth, by_depth.search.evaluator.name) == (2, "threes")
-    with one_line(r"^player 'best:depht=2': expected options among simulations, "):
-        player("best:depht=2", threes)
+    expected = r"^player 'best:dept=2': expected options among simulations, .*, or with depth among depth, .*; perhaps 'depth'$"
+    with one_line(expected):
+        player("best:dept=2", threes)
+
+
+@pytest.mark.parametrize(
+    "text", ["search:,depth=1", 'search:"",depth=1', "best:", "greedy:", "mcts:,seconds=1", "rollout:"]
+)
+def test_a_leaf_without_a_name(text: str) -> None:
+    with one_line(f"^player {text!r}: expected a leaf or an option after [a-z]*:, got none$"):
+        player(text, leafwise.game("threes"))
 
 
 def test_wrong_levels() -> None:

@@ -175,9 +175,9 @@ def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
 
 
 def parse_options(
-    config_class: type, words: Sequence[str], prog: str, more_help: Sequence[str] = ()
+    config_class: type, words: Sequence[str], prog: str, more_help: Sequence[str] = (), other_flags: Sequence[str] = ()
 ) -> tuple[Any, Path | None]:
-    """Parses a method's options; returns them and the options file, if any. `more_help` is added below the option list.
+    """Parses a method's options; returns them and the options file, if any. `more_help` and `other_flags` are as in `parse`.
 
     The command line takes precedence over the file. Raises ValueError for a file with unknown options, wrong values or options that
     run code; wrong words end the program as in `parse`.
@@ -202,7 +202,7 @@ def parse_options(
     text = (
         f"{about}\n\n--config FILE reads options from a file like a run's {CONFIG}; the command line takes precedence."
     )
-    config = parse(config_class, words, prog, text, config_class(**{**kept, "game": game}), more_help)
+    config = parse(config_class, words, prog, text, config_class(**{**kept, "game": game}), more_help, other_flags)
     if path is not None:
         refuse_code(config, path, words)
     return config, path

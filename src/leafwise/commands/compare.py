@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import tyro
 
 from leafwise.cli import OutputFile, Report, command
+from leafwise.envs.core.errors import UserError
 from leafwise.training.runs import FINAL_SEED
 
 
@@ -61,6 +62,7 @@ def figures(config: Config) -> dict[str, Any]:
     import numpy as np
 
     from leafwise.training.evaluation.run_sets import estimate, improvement, interquartile_mean, profile, scores_in
+    from leafwise.training.runs.run_options import variant_text
 
     where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster}
     by_game = scores_in(config.sets, config.player, config.opponent, config.games, config.seed, **where)
@@ -89,6 +91,7 @@ def figures(config: Config) -> dict[str, Any]:
     return {
         **settings,
         "played": [repr(game) for game in by_game],
+        "titles": [" ".join(filter(None, (game.name, variant_text(game)))) for game in by_game],
         "sets": sets,
         "pairs": pairs,
         "levels": levels.tolist(),
@@ -98,7 +101,7 @@ def figures(config: Config) -> dict[str, Any]:
 def lines(comparison: dict[str, Any]) -> Iterator[str]:
     """Yields a comparison as lines of text."""
     form = ",.3f" if max(map(abs, comparison["levels"])) < 10 else ",.0f"
-    games = comparison["played"]
+    games = comparison["titles"]
     against = f" against {comparison['opponent']}" if comparison["opponent"] else ""
     yield f"{', '.join(games)}: {comparison['player']}{against}, {comparison['games']} games a run, seeds from {comparison['seed']}"
     width = max(len("runs above"), *(len(one["runs"]) for one in comparison["sets"]))
@@ -147,6 +150,8 @@ def draw(comparison: dict[str, Any], path: Path) -> None:
 @command(Config)
 def main(config: Config) -> Iterator[Report]:
     """Runs the command."""
+    if config.picture and not config.picture.endswith(".png"):
+        raise UserError(f"expected a file name that ends with .png for --picture, got {config.picture!r}")
     comparison = figures(config)
     if config.picture:
         draw(comparison, Path(config.picture))

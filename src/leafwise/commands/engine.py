@@ -71,7 +71,8 @@ class ProtocolServer:
                 request = None
             if not isinstance(request, dict):
                 raise UserError(f"expected a line with a JSON object, got {line.strip()[:80]!r}")
-            what = str(request.get("ask"))
+            if (what := request.get("ask")) is None:
+                raise UserError(f"expected ask among {', '.join(REQUESTS)}, got none")
             need_among(what, REQUESTS, "ask")
             if what in ("stop", "quit"):
                 self.stop()
@@ -202,6 +203,9 @@ def limited(text: str, limits: Mapping[str, float], game: Game) -> tuple[str, fl
 @command(Config)
 def main(config: Config) -> None:
     """Runs the command."""
+    from leafwise.models.players import check_kind
+
+    check_kind(config.player)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # other output is not an answer
     engine = ProtocolServer(config, answers)

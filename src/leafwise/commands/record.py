@@ -112,6 +112,8 @@ def main(config: Config, game: Game) -> Iterator[Report]:
         records = records_of(config.game_file, game)
         need_in(config.number, Range(1, len(records)), "--number", kind=int)
         record = records[config.number - 1]
+    elif config.number != 1:
+        raise UserError(f"expected --game with --number, got --number {config.number} alone")
     else:
         record = played(config, game)
     states = pictured(record, config.chance)

@@ -16,9 +16,9 @@ from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.option_help import definitions, paragraphs
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.execution import check_backend
-from leafwise.training.runs.files import config_file
+from leafwise.training.runs.files import config_file, read_table
 from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
-from leafwise.training.runs.run_options import option_text, parse_options, take_option
+from leafwise.training.runs.run_options import file_of, option_text, parse_options, take_option
 
 USAGE = """Trains a network and saves it in a run folder.
 Ctrl-C saves and ends; --resume continues.
@@ -53,6 +53,8 @@ Examples:
 
 usage: leafwise train {name} [--method METHOD] [OPTIONS]
 """
+OTHER_FLAGS = ("--method", "--config", "--no-recipe", "--seeds")
+"""Options that are not those of a method."""
 MOST_SEEDS = 1000
 SUMMARY_GAMES = 100
 """Games of each run in the summary of `--seeds`."""
@@ -107,6 +109,8 @@ def requested_run(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
         )
         raise SystemExit(0)
     chosen = method_of(name, method or "")
+    if not helps and "--resume" in rest:
+        check_resumed(name, chosen.name, rest)
     if helps:
         rest = ["--game", name, "--help"]
     else:
@@ -117,7 +121,23 @@ def requested_run(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
         paragraphs(f"{name.capitalize()}'s recipe sets these options unless you give them: {added or 'none'}."),
         *help_of_game(Method, [name]),
     ]
-    return chosen, *parse_options(chosen.options, rest, f"leafwise train {name} --method {chosen.name}", more)
+    flags = [*OTHER_FLAGS, *map(flag_of, option_types(name))]
+    return chosen, *parse_options(chosen.options, rest, f"leafwise train {name} --method {chosen.name}", more, flags)
+
+
+def check_resumed(name: str, method: str, words: Sequence[str]) -> None:
+    """Raises ValueError if the run that a command line resumes is of another method of the game."""
+    from leafwise.models.tensors import load_metadata
+    from leafwise.training.runs.folder import LAST
+
+    file = file_of(words)
+    if file is None or not (state := file.parent / LAST).exists() or read_table(file).get("game") != name:
+        return
+    before = ""
+    with contextlib.suppress(UserError):  # the run itself says what is wrong with its checkpoint
+        before = load_metadata(state).get("method", "")
+    if before != method and before in methods(name):
+        raise UserError(f"resume: expected --method {before} as before, got {method}")
 
 
 class SeededRuns(NamedTuple):

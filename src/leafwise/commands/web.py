@@ -61,6 +61,7 @@ def main(config: Config) -> None:
         return
     if config.games:
         raise UserError("expected --export with --games, got none")
+    from leafwise.models.players import check_kind
     from leafwise.web.server import LOOPBACK, serve
 
     if config.phone and config.host != LOOPBACK:
@@ -70,4 +71,5 @@ def main(config: Config) -> None:
     for given in config.player:
         if not all(part.strip() for part in given.partition("=")):
             raise UserError(f"expected NAME=PLAYER with --player, got {given!r}")
+        check_kind(given.partition("=")[2])
     serve(config)

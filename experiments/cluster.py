@@ -240,7 +240,8 @@ def page(config: Config, results: Mapping[str, Any]) -> list[str]:
         "speedup is the time of one process divided by the time of the row. In brackets are the smallest and the largest speedup",
         "of a repeat. Core seconds are the processor time of all processes, including the process of the command and Ray's own",
         "processes. The speedup by core seconds is the one that the row would reach if no core ever waited. It is",
-        "the number of cores, times the core seconds of one process, divided by the core seconds of the row. The last "
+        "the number of cores of the row, times the core seconds of the row `one process`, divided by the core "
+        "seconds of the row. The last "
         "column has the private memory of",
         "the largest process.",
         "",

@@ -150,7 +150,7 @@ def write(study: Study, results: Results) -> None:
         "# MaskablePPO with tuned settings and with its defaults", "",
         "We trained MaskablePPO of sb3-contrib in two ways, for the same processor time on one core. With",
         f"`settings` the training used [settings for each environment](../../{SETTINGS}) and many games side by "
-        "side, in [a batch that one compiled call steps](../../docs/howto/speed.md). With",
+        "side, in [one batch](../../docs/howto/speed.md). With",
         "`defaults` it used the defaults of sb3-contrib and eight games side by side. The policies play "
         "without a search, and choose",
         "the most probable action. The first table has the share of the [points](../../docs/terms.md#points) that the policy wins",

@@ -172,8 +172,8 @@ def card(path: Path, kind: Any) -> str:
         "",
         "## Training",
         "",
-        "The first command trains such a network with the present code. The other lines say how this file was made. Commands "
-        "of earlier code name its commit.",
+        "The first command trains such a network with the present code. The other lines say how this file was made. A command "
+        "that needs earlier code says at which commit.",
         "",
         f"- present code: `{train_command(metadata)}`; the other options come from the game's "
         "[recipe](../../docs/terms.md#recipe)",

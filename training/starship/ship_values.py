@@ -96,7 +96,7 @@ class Config(RunOptions):
     td_lambda: Share = 0.8
     """Lambda of the targets: 0 uses only the maximum value at the next decision, 1 only the quality of the finished ship."""
     buffer_size: Annotated[int, Range(1, 1e8)] = 60_000
-    """Capacity of the replay buffer, in states. It counts after the first part of the run, which trains on hand-made ships."""
+    """Capacity of the replay buffer, in states. It applies after the first part of the run, which trains on hand-made ships."""
     hidden: tuple[int, int, int] = (16, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 500

@@ -106,7 +106,8 @@ def page(config: Config, by_id: dict[str, Any]) -> list[str]:
         "With `leafwise play GAME --level easy` you play against an opponent of the level `easy`. Other commands call this "
         "opponent",
         '`level:easy`, and an environment takes `opponent="level:easy"`. In a two-player game the opponent plays the moves of the',
-        "exact solver, or of the player `best` if there is no solver. It replaces a share of its moves by random moves. The",
+        "exact solver. If there is none, it plays those of the game's strongest player. It replaces a share of "
+        "its moves by random moves. The",
         f"shares of the levels are: {what}.",
         *own_players,
         "Players whose names begin with `course:` belong to [the university course](../docs/terms.md#course) that uses Trap.",

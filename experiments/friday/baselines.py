@@ -39,14 +39,15 @@ ROUNDS = (0.1, 0.4, 1.0)
 """Shares of the games; all entries play one share before any plays the next."""
 HEAD = """# Friday: hand-made players
 
-The players choose at random, by a search with a hand-made [leaf](../../docs/terms.md#leaf) (`life`, `deck`, `blend`, `trade` or
-`pirates`), or by the search of the public engine Fridai, which looks at `states` positions. Only the players with
-`info=clairvoyant` know the order of the hidden cards, as the original engine does. Their games start with 22 life,
+`random` chooses at random. `greedy` takes the action after which a hand-made [leaf](../../docs/terms.md#leaf) is highest, and
+`search` looks `depth` decisions ahead with this leaf. The leaves are `life`, `deck`, `blend`, `trade` and `pirates`.
+`fridai` is the search of the public engine Fridai; its option `states` is the number of positions that it looks at.
+Only the players with `info=clairvoyant` know the order of the hidden cards, as the original engine does. Their games start with 22 life,
 and have no command in the last column.
 
 The final score is counted by the rule booklet, also in lost games. The columns yellow, red and pirates have the share of games
-that reached this [phase](../../docs/terms.md#phase). Each column with 95 % intervals belongs to the column on its left: Wilson's
-intervals to the share of games won, Student's t intervals to the mean final score. Times are processor time. Seeds are from
+that reached this [phase](../../docs/terms.md#phase). Each 95 % interval belongs to the column on its left. Shares of games
+won have Wilson's intervals, and mean final scores have Student's t intervals. Times are processor time. Seeds are from
 1,000,000 on. To repeat a row, run `leafwise eval` with the text of the last column.
 """
 

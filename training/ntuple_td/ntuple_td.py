@@ -77,11 +77,11 @@ class Config(RunOptions):
     """Tuples of cells, separated by blanks. The cells of the board are numbered 0-9, then a-z. Tuples with cells beyond
     these have commas: 0,1,40."""
     value_stage: str | None = None
-    """Kind of positions that the network values, by the game's name: decisions, or afterstates before chance acts (default:
-    the game's usual kind)."""
+    """Positions that the network values, by the game's word for them: in Threes entered (decisions) or afterstate (before
+    chance acts). Default: those that the game prefers."""
     small_tables: str | None = None
-    """Small tables of the game that the network has in addition to the tuples, separated by blanks (default: the usual
-    ones)."""
+    """Tables of other features of the game, which the network adds to those of the tuples. Names separated by blanks, in
+    Threes for example deck and hint. Default: those that the game prefers."""
     splits: str = ""
     """Values of the highest cell, ascending. At each of them the network changes to another copy of all tables (multi-stage
     learning)."""

@@ -92,7 +92,7 @@ class GamesKind:
         """Returns what the model is."""
         layers, size = ", ".join(map(str, metadata["hidden"])), path.stat().st_size / 1e6
         return [
-            "The input of the network is a list of active [features](../../docs/terms.md#feature). Widths of "
+            "The input of the network is the list of [features](../../docs/terms.md#feature) that a position has. Widths of "
             f"the layers: {layers}. "
             f"Size of the file: {size:.2f} MB."
         ]

@@ -88,8 +88,8 @@ def about(path: Path, metadata: Json) -> list[str]:
     return [
         f"The n-tuple network has {seen:,} table entries other than 0. Size of the file: {path.stat().st_size / 1e6:.1f} MB.",
         "It predicts the gain in potential until the end of the game. The potential of a board is the sum of",
-        f"`points ** {metadata['power']}` over its cells. The tuples of the network, with one hexadecimal "
-        f"digit for each cell: `{tuples}`.",
+        f"`points ** {metadata['power']}` over its cells. The tuples of the network are `{tuples}`; "
+        "each digit or letter is a cell.",
     ]
 
 
@@ -98,10 +98,10 @@ def made(metadata: Json) -> list[str]:
     loss = metadata["loss"]
     return [
         f"- packing: the file stores entries as multiples of {metadata['step']:g}. The value of a board is a sum of "
-        f"entries, about {loss['mean_value']:,.0f} on average; rounding changes it by {loss['rms_error']:.2g} "
+        f"entries, about {loss['mean_value']:,.0f} on average; this rounding changes the value by {loss['rms_error']:.2g} "
         "(root mean square)",
-        f"- effect of packing: the mean score of {loss['games']} games at depth 1 changes by {loss['score_difference']:+,.0f} "
-        f"(standard error {loss['standard_error']:,.0f})",
+        f"- effect of packing: it changes the mean score of {loss['games']} games at depth 1 by {loss['score_difference']:+,.0f}, "
+        f"which the results above include (standard error {loss['standard_error']:,.0f})",
     ]
 
 

@@ -100,7 +100,7 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "  places of about the same value.",
         "- `refine:N:BUILDER` tries N random changes of the ship that BUILDER finished. Each change moves one part, and is",
         "  kept if the ship does not get worse.",
-        "- `propose:N:BUILDER` tries such changes too, but those that another network finds most likely to help.",
+        "- `propose:N:BUILDER` tries only the changes that another network finds most likely to help.",
         "  `leafwise train starship --method ship-changes` trains this network. The builder `learned` is",
         "  `propose:450:hand`, and `leafwise ship gen --builder learned` uses it.",
         "- `policy:RUN` is a policy of masked PPO (`--method ppo`). The tables below do not have one.",

@@ -42,8 +42,8 @@ HEAD = """# Friday: hand-made players
 `random` chooses at random. `greedy` takes the action after which a hand-made [leaf](../../docs/terms.md#leaf) is highest, and
 `search` looks `depth` decisions ahead with this leaf. The leaves are `life`, `deck`, `blend`, `trade` and `pirates`.
 `fridai` is the search of the public engine Fridai; its option `states` is the number of positions that it looks at.
-Only the players with `info=clairvoyant` know the order of the hidden cards, as the original engine does. Their games start with 22 life,
-and have no command in the last column.
+Only the players with `info=clairvoyant` know the order of the hidden cards, as the original engine does. Their
+games start with 22 life, and have no command in the last column.
 
 The final score is counted by the rule booklet, also in lost games. The columns yellow, red and pirates have the share of games
 that reached this [phase](../../docs/terms.md#phase). Each 95 % interval belongs to the column on its left. Shares of games

@@ -84,7 +84,8 @@ class Search(BaseSearch):
                 bounds.
             deepening: Also without `seconds`, searches depth 1, then 2, and so on. Each depth orders the actions of the
                 next.
-            cutoff: Decisions that chance reaches with a smaller probability than this get the leaf's value; 0: no cutoff.
+            cutoff: Decisions that chance reaches with a smaller probability than this get the leaf's value; 0: no
+                cutoff.
             nodes: Maximum number of decisions that a search to one depth visits, the root included; 0: no limit.
             rare: Outcomes whose probability at their chance node is smaller than this get the leaf's value; 0: none.
             width: Maximum number of actions searched at a decision: those with the best one-ply values. Default: no

@@ -90,8 +90,8 @@ class Mcts(BaseSearch):
             simulations: Number of simulations in a search.
             seconds: Time limit of a search; compiling does not count.
             exploration: The exploration constant of PUCT, in units of `scale`.
-            scale: Unit of exploration: "spread" (of the values of simulations around their action's mean) or "span"
-                (of all values seen).
+            scale: Unit of exploration: "spread" (of the values of simulations around their action's mean) or "span" (of
+                all values seen).
             prior: Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
             temperature: Temperature of the prior "values": it is a softmax over the one-ply values of a node, scaled to
                 0 to 1.

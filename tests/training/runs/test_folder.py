@@ -129,7 +129,7 @@ def test_a_run_that_has_diverged_leaves_its_checkpoints_alone(tmp_path: Path) ->
         ({"table": np.zeros(3, np.float32)}, {}, "expected 'table' as float32 [SIZE], got float32 [3]"),
         ({"table": None}, {}, "expected 'table' as float32 [SIZE], got nothing"),
         ({"counts": np.zeros(1)}, {}, "expected 'counts' as int64"),
-        ({}, {"method": "dqn"}, "expected 'method' to be 'ntuple-td', got"),
+        ({}, {"method": "nosuch"}, "expected 'method' to be 'ntuple-td', got"),
         ({}, {"seconds": "many"}, "expected a number as 'seconds', got 'many'"),
         ({}, {"seconds": float("inf")}, "expected a number as 'seconds', got inf"),
         ({}, {"entries": -5}, "expected a number as 'entries', got -5"),

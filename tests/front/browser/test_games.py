@@ -9,6 +9,11 @@ import pytest
 
 pytestmark = pytest.mark.long
 LIVE = ".choice[data-action]"
+TWO_HAZARDS = (
+    "turn=choose phase=green life=20 pirates=P6,P8 stack=S1*5,S2*8,S3*3,S4,S5 hazards=W1*2,W3*2,W5*2,W7,W8,W9,W10,E1*2,E3,E5,E6,E7,"
+    "E8,F1,F2,F3,F4,F5,F6,N1,N2,N3,N4,C1 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E3,C1"
+)
+"""A choice between two different hazards; those of a new game may be equal, which is one action."""
 START = "3 0 1 0/0 2 1 3/0 2 0 3/1 0 0 2 next=1 deck=0,1,1"
 LOADED = 300_000
 """Milliseconds for a search whose code is compiled first."""
@@ -84,7 +89,7 @@ def test_keys_play_too_and_a_link_shares_the_game(opened: Callable[..., Any]) ->
         ("cassis?m=0-1~2-3&d=2", "chance to win"),
         ("trap?d=2", "chance to win"),
         (f"threes?t={quote(START, safe='')}&d=2", "expected"),
-        ("friday?d=2", "chance to win"),
+        (f"friday?t={quote(TWO_HAZARDS, safe='')}&d=2", "chance to win"),
     ],
 )
 def test_an_analysis_is_shown(opened: Callable[..., Any], where: str, unit: str, phone: bool) -> None:

@@ -51,12 +51,10 @@ def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> N
     `metadata` has JSON values, at least `steps`, `command` and `commit`. Raises OSError if the file cannot be written, and
     ValueError for anything but a network and a mapping.
     """
-    for what, given, fits in (
-        ("a Network", network, hasattr(network, "tensors") and hasattr(network, "kind")),
-        ("metadata as a mapping", metadata, isinstance(metadata, Mapping)),
-    ):
-        if not fits:
-            raise UserError(f"save_network: expected {what}, got {short(repr(given))}")
+    if not (hasattr(network, "tensors") and hasattr(network, "kind")):
+        raise UserError(f"save_network: expected a Network, got {short(repr(network))}")
+    if not isinstance(metadata, Mapping):
+        raise UserError(f"save_network: expected metadata as a mapping, got {short(repr(metadata))}")
     save_tensors(Path(path), network.tensors, {**described(network), **metadata})
 
 
@@ -228,8 +226,8 @@ def shipped_name(game: Game) -> str:
     for env_id, options in game.ids.items():
         if replace(fixed_options, **{**game.defaults, **options, **free}) == fixed_options:
             return env_id.lower()
-    fixed = {name: value for name, value in game.given_options.items() if name not in game.rule_options}
-    return game.name + re.sub(r"[^A-Za-z0-9.-]", "_", "".join(f"-{name}{value}" for name, value in fixed.items()))
+    fixed = "".join(f"-{name}{value}" for name, value in game.network_options.items())
+    return game.name + re.sub(r"[^A-Za-z0-9.-]", "_", fixed)
 
 
 def shipped_model(game: Game) -> Path | None:
@@ -246,11 +244,7 @@ def is_for(game: Game, metadata: Mapping[str, Any]) -> bool:
     options = metadata.get("options")
     if metadata.get("game") != game.name or not isinstance(options, dict):
         return False
-    stated, expected = (
-        {name: value for name, value in given.items() if name not in game.rule_options}
-        for given in (options, game.given_options)
-    )
-    return stated == expected
+    return {name: value for name, value in options.items() if name not in game.rule_options} == game.network_options
 
 
 def need_shipped(game: Game) -> str:

@@ -516,15 +516,14 @@ class Game:
         """Options that networks do not see: a model of one variant serves another that differs only in these."""
         return marked(self.options, "rule_only")
 
+    @property
+    def network_options(self) -> dict[str, Any]:
+        """The options that differ from the defaults, without `rule_options`: those that a network depends on."""
+        return {name: value for name, value in self.given_options.items() if name not in self.rule_options}
+
     def takes_leaves_of(self, other: Game) -> bool:
         """Whether a leaf of another variant can value positions of this one: they differ at most in `rule_options`."""
-        if self is other:
-            return True
-        free = dict.fromkeys(self.rule_options)
-        return self.module == other.module and {**values_of(self.options), **free} == {
-            **values_of(other.options),
-            **free,
-        }
+        return self is other or (self.module == other.module and self.network_options == other.network_options)
 
     @cached_property
     def shared_tables(self) -> Any:
